@@ -1,0 +1,311 @@
+"""Embedding sets on disk: .npz, .npy and .parquet.
+
+Reading returns a source (see `opengcn.sources`) and the columns beside it; writing is
+atomic. Arrays are memory-mapped where the format allows it: .npy always, .npz when it
+was written without compression; parquet is read by row group.
+"""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opengcn.atomic import replacing
+from opengcn.errors import DataError
+from opengcn.sources import ArraySource, ParquetSource, Source
+
+__all__ = ["Columns", "Names", "open_files", "write_npz", "write_parquet"]
+
+WRITE_BLOCK = 65_536  # rows of a parquet row group
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of the columns (arrays) in a file; None means the usual ones.
+
+    The usual ones are ``embeddings`` or ``E``, ``labels`` or ``y``, ``ids`` and
+    ``tenants`` in .npz; ``embedding``, ``label``, ``id`` and ``tenant`` in parquet.
+    """
+
+    embedding: str | None = None
+    label: str | None = None
+    id: str | None = None
+    tenant: str | None = None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What a file holds: raw vectors and, where present, the columns beside them."""
+
+    source: Source
+    label: NDArray[Any] | None = None
+    id: NDArray[Any] | None = None
+    tenant: NDArray[Any] | None = None
+
+
+def open_files(
+    path: Path | Sequence[Path], names: Names, labels_file: Path | None = None
+) -> Columns:
+    """Open a file, several parquet files, or a folder of parquet files.
+
+    Parameters
+    ----------
+    path : Path or sequence of Path
+        What to open.
+    names : Names
+        Column names, where they are not the usual ones.
+    labels_file : Path, optional
+        Labels of a .npy file: a .npy array, or a text file with a label a line.
+
+    Returns
+    -------
+    columns : Columns
+        The contents; the vectors are not read yet where the format allows it.
+    """
+    paths = _expand(path)
+    suffixes = {p.suffix.lower() for p in paths}
+    if len(suffixes) > 1 or (len(paths) > 1 and suffixes != {".parquet"}):
+        raise DataError(
+            f"{paths[0]} and {len(paths) - 1} more: expected several files to be .parquet, "
+            f"received {', '.join(sorted(suffixes))}"
+        )
+    suffix = suffixes.pop()
+    if labels_file is not None and suffix != ".npy":
+        raise DataError(
+            f"{paths[0]}: expected a labels file beside a .npy file only, received {labels_file}"
+        )
+    for p in paths:
+        _check_there(p)
+    with _readable(paths[0]):
+        if suffix == ".npz":
+            return _open_npz(paths[0], names)
+        if suffix == ".npy":
+            return _open_npy(paths[0], labels_file)
+        if suffix == ".parquet":
+            return _open_parquet(paths, names)
+    raise DataError(
+        f"{paths[0]}: expected a .npz, .npy or .parquet file, received '{suffix or 'no suffix'}'"
+    )
+
+
+def write_npz(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays uncompressed, so that they can be memory-mapped.
+
+    Parameters
+    ----------
+    path : Path
+        Where to.
+    arrays : mapping of str to ndarray
+        The arrays by name.
+    """
+    with replacing(path) as temporary:
+        np.savez(temporary, allow_pickle=False, **arrays)
+
+
+def write_parquet(
+    path: Path, blocks: Iterator[NDArray[np.float32]], columns: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write vectors as a fixed-size list column, a block at a time.
+
+    Parameters
+    ----------
+    path : Path
+        Where to.
+    blocks : iterator of ndarray of shape (m, D)
+        The vectors, in order.
+    columns : mapping of str to ndarray of shape (n,)
+        The columns beside them.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with replacing(path) as temporary:
+        writer, start = None, 0
+        try:
+            for block in blocks:
+                rows, dim = block.shape
+                vectors = pa.FixedSizeListArray.from_arrays(pa.array(block.ravel()), dim)
+                part = {"embedding": vectors} | {
+                    name: pa.array(column[start : start + rows]) for name, column in columns.items()
+                }
+                table = pa.table(part)
+                writer = writer or pq.ParquetWriter(temporary, table.schema)
+                writer.write_table(table)
+                start += rows
+        finally:
+            if writer is not None:
+                writer.close()
+
+
+def _expand(path: Path | Sequence[Path]) -> list[Path]:
+    if not isinstance(path, Path):
+        paths = [p for part in path for p in _expand(part)]
+        if not paths:
+            raise DataError("expected at least one file, received an empty list")
+        return paths
+    if path.is_dir():
+        paths = sorted(p for p in path.rglob("*.parquet") if not p.name.startswith("."))
+        if not paths:
+            raise DataError(f"{path}: expected a folder with .parquet files, received none in it")
+        return paths
+    return [path]
+
+
+def _check_there(path: Path) -> None:
+    if not path.exists():
+        raise DataError(f"{path}: expected a file, received a path where there is none")
+    if path.stat().st_size == 0:
+        raise DataError(f"{path}: expected data, received an empty file (0 bytes)")
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turn what numpy, zipfile and pyarrow raise on damaged files into one clear error."""
+    try:
+        yield
+    except DataError:
+        raise
+    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, struct.error) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(
+            f"{path}: expected a whole {path.suffix} file, received one that is truncated, "
+            f"damaged or of another format ({type(error).__name__}: {reason})"
+        ) from error
+
+
+def _open_npz(path: Path, names: Names) -> Columns:
+    # Opened here: numpy leaves the file open when it turns out to be damaged.
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        keys = list(archive.files)
+
+        def pick(given: str | None, usual: tuple[str, ...], *, must: bool) -> str | None:
+            wanted = (given,) if given is not None else usual
+            for name in wanted:
+                if name in keys:
+                    return name
+            if must or given is not None:
+                raise DataError(
+                    f"{path}: expected an array named {' or '.join(map(repr, wanted))}, "
+                    f"received {', '.join(map(repr, keys)) or 'no array'}"
+                )
+            return None
+
+        def column(name: str | None) -> NDArray[Any] | None:
+            if name is None:
+                return None
+            try:
+                return np.asarray(archive[name])
+            except ValueError as error:
+                if "pickle" not in str(error):
+                    raise
+                raise DataError(
+                    f"{path}: expected plain integers or strings in '{name}', received pickled "
+                    f"Python objects; write them with .astype(str)"
+                ) from error
+
+        embedding = pick(names.embedding, ("embeddings", "E"), must=True)
+        assert embedding is not None
+        mapped = _map_member(path, embedding)
+        array = mapped if mapped is not None else column(embedding)
+        assert array is not None
+        return Columns(
+            ArraySource(array, str(path), embedding),
+            column(pick(names.label, ("labels", "y"), must=False)),
+            column(pick(names.id, ("ids",), must=False)),
+            column(pick(names.tenant, ("tenants",), must=False)),
+        )
+
+
+def _map_member(path: Path, name: str) -> NDArray[Any] | None:
+    """Memory-map an array inside an uncompressed .npz; None when it is compressed."""
+    with zipfile.ZipFile(path) as archive, path.open("rb") as file:
+        member = archive.getinfo(f"{name}.npy")
+        if member.compress_type != zipfile.ZIP_STORED:
+            return None
+        # The local header repeats the name and has extra fields of its own length.
+        file.seek(member.header_offset + 26)
+        name_length, extra_length = struct.unpack("<HH", file.read(4))
+        file.seek(member.header_offset + 30 + name_length + extra_length)
+        major, _ = np.lib.format.read_magic(file)
+        if major not in (1, 2):
+            return None
+        header = (
+            np.lib.format.read_array_header_1_0
+            if major == 1
+            else np.lib.format.read_array_header_2_0
+        )
+        shape, fortran, dtype = header(file)
+        if dtype.hasobject or 0 in shape:
+            return None
+        return np.memmap(
+            path, dtype, "r", offset=file.tell(), shape=shape, order="F" if fortran else "C"
+        )
+
+
+def _open_npy(path: Path, labels_file: Path | None) -> Columns:
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    label = None
+    if labels_file is not None:
+        _check_there(labels_file)
+        with _readable(labels_file):
+            if labels_file.suffix.lower() == ".npy":
+                label = np.load(labels_file, allow_pickle=False)
+            else:
+                label = np.array(labels_file.read_text(encoding="utf-8").split("\n"))
+                label = label[:-1] if label[-1] == "" else label
+    return Columns(ArraySource(array, str(path)), label)
+
+
+def _open_parquet(paths: Sequence[Path], names: Names) -> Columns:
+    import pyarrow.parquet as pq
+
+    found: list[dict[str, str]] = []
+    for path in paths:
+        with _readable(path):
+            present = pq.read_schema(path).names
+        chosen = {}
+        for role in ("embedding", "label", "id", "tenant"):
+            given = getattr(names, role)
+            name = given or role
+            if name in present:
+                chosen[role] = name
+            elif role == "embedding" or given is not None:
+                raise DataError(
+                    f"{path}: expected a column '{name}', received "
+                    f"{', '.join(map(repr, present)) or 'no column'}"
+                )
+        found.append(chosen)
+    for path, chosen in zip(paths, found, strict=True):
+        if chosen != found[0]:
+            raise DataError(
+                f"{path}: expected the columns {sorted(found[0].values())} of {paths[0]}, "
+                f"received {sorted(chosen.values())}"
+            )
+    source = ParquetSource(paths, found[0]["embedding"])
+    columns = {
+        role: np.concatenate([_read_column(path, name) for path in paths])
+        for role, name in found[0].items()
+        if role != "embedding"
+    }
+    return Columns(source, columns.get("label"), columns.get("id"), columns.get("tenant"))
+
+
+def _read_column(path: Path, name: str) -> NDArray[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    column = pq.read_table(path, columns=[name]).column(0).combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if column.null_count:
+        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+        raise DataError(f"{path}: row {row}, column '{name}': expected a value, received null")
+    return np.asarray(column.to_numpy(zero_copy_only=False))

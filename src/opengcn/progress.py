@@ -1,0 +1,72 @@
+"""A progress bar that appears only when a job turns out to take a while."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+__all__ = ["progress_bar"]
+
+PATIENCE = 2.0  # seconds that people wait without asking what is going on
+
+
+@contextmanager
+def progress_bar(
+    description: str, total: float, *, show: bool = True
+) -> Iterator[Callable[[float], None]]:
+    """Yield a function that advances the bar; the bar is drawn after two seconds.
+
+    Parameters
+    ----------
+    description : str
+        What is being done, for the left side of the bar.
+    total : float
+        The amount of work, in the unit in which the function is called.
+    show : bool, default True
+        Never draw anything when false. Nothing is drawn either when standard error is
+        not a terminal.
+
+    Yields
+    ------
+    advance : callable
+        Call it with the amount of work just finished. It returns nothing.
+
+    Examples
+    --------
+    >>> with progress_bar("Counting", total=3) as advance:
+    ...     for _ in range(3):
+    ...         advance(1)
+    """
+    if not show:
+        yield lambda amount: None
+        return
+
+    from rich.console import Console  # costs 50 ms: not for those who see no bar
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeRemainingColumn(compact=True),
+        console=console,
+        transient=True,
+    )
+    task = bar.add_task(description, total=total)
+    begin = time.monotonic()
+    drawn = False
+
+    def advance(amount: float) -> None:
+        nonlocal drawn
+        bar.advance(task, amount)
+        if not drawn and console.is_terminal and time.monotonic() - begin > PATIENCE:
+            bar.start()
+            drawn = True
+
+    try:
+        yield advance
+    finally:
+        if drawn:
+            bar.stop()
