@@ -1,0 +1,384 @@
+"""Operating curves: TPR(d) and TNR(d) on the grid 0, 0.01, ..., 2."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from opengcn.embeddings import EmbeddingSet
+from opengcn.errors import DataError, OpenGCNError, OpenGCNWarning, require
+from opengcn.metrics import mae_comb
+from opengcn.pairs import GRID, PairHistogram, count_pairs, weigh_pairs
+from opengcn.threshold import Threshold
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+__all__ = ["OperatingCurve"]
+
+ROUNDING = 1e-9  # how far a curve may be from monotone before it is refused
+
+
+@dataclass(frozen=True, eq=False)
+class OperatingCurve:
+    """TPR(d) and TNR(d) of a set: which share of pairs a threshold d gets right.
+
+    A pair matches when its distance is strictly below d. TPR(d) is the share of
+    same-class pairs with d_ij < d (Eq. 2), TNR(d) the share of different-class pairs
+    with d_ij >= d (Eq. 3; printed there with >, which would count ties nowhere).
+
+    Parameters
+    ----------
+    tpr, tnr : array_like of shape (201,)
+        The rates at distances 0, 0.01, ..., 2; `tpr` never falls and `tnr` never rises.
+        A rate without a pair behind it is NaN throughout.
+    source : str, default ""
+        Where the curve comes from, for people: "exact", or the method that estimated it.
+
+    Attributes
+    ----------
+    distances : ndarray of shape (201,)
+        The grid.
+    tpr, tnr : ndarray of shape (201,)
+        The rates.
+    source : str
+        As given.
+
+    Examples
+    --------
+    >>> import opengcn as og
+    >>> data = og.datasets.synthetic(n_classes=20, samples=10, seed=0)
+    >>> curve = og.OperatingCurve.from_labels(data)
+    >>> bool(curve.at(curve.threshold(tpr=0.9).distance).tpr >= 0.9)
+    True
+    """
+
+    tpr: NDArray[np.float64]
+    tnr: NDArray[np.float64]
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        for name, sign in (("tpr", 1), ("tnr", -1)):
+            rate = np.array(getattr(self, name), dtype=np.float64)
+            if rate.shape != GRID.shape:
+                raise DataError(
+                    f"operating curve: expected {name} of shape {GRID.shape}, received {rate.shape}"
+                )
+            if not np.isnan(rate).all():
+                _check_rate(rate, name, sign)
+                rate = rate.clip(0.0, 1.0)
+            rate.flags.writeable = False
+            object.__setattr__(self, name, rate)
+
+    @property
+    def distances(self) -> NDArray[np.float64]:
+        """The grid 0, 0.01, ..., 2, of shape (201,)."""
+        return GRID
+
+    @classmethod
+    def from_labels(
+        cls,
+        X: ArrayLike | EmbeddingSet,
+        y: ArrayLike | None = None,
+        *,
+        threads: int | None = None,
+        progress: bool = True,
+    ) -> OperatingCurve:
+        """Return the exact curve: every pair i < j is counted (Eq. 2-3).
+
+        Parameters
+        ----------
+        X : array_like of shape (n, D) or EmbeddingSet
+            The embeddings.
+        y : array_like of shape (n,), optional
+            Their labels; not needed when X is a set with labels.
+        threads : int, optional
+            Workers; all cores by default. The curve does not depend on it.
+        progress : bool, default True
+            Show a bar when it takes more than two seconds.
+
+        Returns
+        -------
+        curve : OperatingCurve
+            The exact curve. A rate without any pair behind it is NaN, with a warning.
+        """
+        data = _as_set(X, y)
+        codes = np.unique(data.require_labels(), return_inverse=True)[1]
+        counts = count_pairs(data, codes, threads=threads, progress=progress)
+        return cls.from_histogram(counts, source="exact")
+
+    @classmethod
+    def from_weights(
+        cls,
+        X: ArrayLike | EmbeddingSet,
+        weights: ArrayLike,
+        *,
+        source: str = "weighted pairs",
+    ) -> OperatingCurve:
+        """Return the curve of pairs that are same-class with a probability.
+
+        TPR(d) = sum p_ij 1[d_ij < d] / sum p_ij, and TNR(d) likewise with 1 - p_ij and
+        d_ij >= d, over i < j. With p in {0, 1} this is Eq. 4 of the paper.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, D) or EmbeddingSet
+            The embeddings.
+        weights : array_like of shape (n, n)
+            p_ij in [0, 1]; only entries i < j are read.
+        source : str, default "weighted pairs"
+            Where the weights come from.
+
+        Returns
+        -------
+        curve : OperatingCurve
+            The weighted curve.
+        """
+        data = _as_set(X, None)
+        p = np.asarray(weights)
+        if p.shape != (len(data), len(data)):
+            raise DataError(
+                f"pair weights: expected shape ({len(data)}, {len(data)}), received {p.shape}"
+            )
+        sums = weigh_pairs(data, lambda rows, columns: p[rows, columns])
+        return cls.from_histogram(sums, source=source)
+
+    @classmethod
+    def from_histogram(cls, pairs: PairHistogram, *, source: str = "") -> OperatingCurve:
+        """Return the curve of a histogram of pairs.
+
+        Parameters
+        ----------
+        pairs : PairHistogram
+            Counts or weights by distance.
+        source : str, default ""
+            Where it comes from.
+
+        Returns
+        -------
+        curve : OperatingCurve
+            A rate without any pair behind it is NaN, with a warning.
+        """
+        return cls(
+            _share_below(pairs.same, "same-class pair, so TPR"),
+            1.0 - _share_below(pairs.different, "different-class pair, so TNR"),
+            source,
+        )
+
+    def at(self, distance: float) -> Threshold:
+        """Return the rates at any distance, interpolated linearly between grid points.
+
+        Parameters
+        ----------
+        distance : float
+            In [0, 2].
+
+        Returns
+        -------
+        threshold : Threshold
+            The distance with its TPR and TNR.
+        """
+        tpr, tnr = (float(np.interp(distance, GRID, rate)) for rate in (self.tpr, self.tnr))
+        return Threshold(float(distance), tpr, tnr)
+
+    def threshold(
+        self, *, tpr: float | None = None, tnr: float | None = None, grid: bool = False
+    ) -> Threshold:
+        """Return the distance that meets a target (Eq. 1).
+
+        Parameters
+        ----------
+        tpr : float in (0, 1], optional
+            Find the smallest distance with TPR >= tpr: "find at least 90 % of the matches".
+        tnr : float in (0, 1], optional
+            Find the largest distance with TNR >= tnr: "let at most 0.1 % of strangers
+            through" is tnr=0.999. Exactly one of the two is given.
+        grid : bool, default False
+            Search the grid of 0.01, as the paper does, instead of interpolating linearly
+            between its points.
+
+        Returns
+        -------
+        threshold : Threshold
+            The distance, with TPR and TNR there.
+        """
+        if (tpr is None) == (tnr is None):
+            given = "neither" if tpr is None else "both"
+            raise OpenGCNError(f"threshold: expected one target, tpr= or tnr=, received {given}")
+        name, target = ("tpr", tpr) if tpr is not None else ("tnr", tnr)
+        assert target is not None
+        if not 0 < target <= 1:
+            raise OpenGCNError(f"threshold: expected {name} in (0, 1], received {target}")
+        rate = self.tpr if tpr is not None else self.tnr
+        if np.isnan(rate).any():
+            raise OpenGCNError(
+                f"threshold: expected a curve with {name.upper()}, received one without any pair "
+                f"behind it"
+            )
+        distance = (_first_at if tpr is not None else _last_at)(rate, float(target), grid)
+        found = self.at(distance)
+        return Threshold(found.distance, found.tpr, found.tnr, f"{name} >= {target:g}")
+
+    def mae(self, truth: OperatingCurve) -> float:
+        """Return MAE_comb against the true curve; see `opengcn.metrics.mae_comb`.
+
+        Parameters
+        ----------
+        truth : OperatingCurve
+            The exact curve.
+
+        Returns
+        -------
+        error : float
+            0 when the curves are the same.
+        """
+        return mae_comb(self, truth)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, OperatingCurve):
+            return NotImplemented
+        return self.source == other.source and all(
+            np.array_equal(a, b, equal_nan=True)
+            for a, b in ((self.tpr, other.tpr), (self.tnr, other.tnr))
+        )
+
+    def to_json(self) -> str:
+        """Return the curve as JSON.
+
+        Returns
+        -------
+        str
+            An object with ``distances``, ``tpr``, ``tnr`` and ``source``; NaN is null.
+        """
+        rates = {
+            name: [None if v != v else v for v in getattr(self, name).tolist()]
+            for name in ("distances", "tpr", "tnr")
+        }
+        return json.dumps({"source": self.source, **rates})
+
+    @classmethod
+    def from_json(cls, text: str) -> OperatingCurve:
+        """Read what `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            JSON.
+
+        Returns
+        -------
+        curve : OperatingCurve
+            Equal to the one written, to the bit.
+        """
+        try:
+            read = json.loads(text)
+            tpr, tnr = (np.array(read[name], dtype=np.float64) for name in ("tpr", "tnr"))
+            source = str(read.get("source", ""))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(
+                f"operating curve: expected JSON of a curve, received {error!r}"
+            ) from error
+        return cls(tpr, tnr, source)
+
+    def to_frame(self) -> DataFrame:
+        """Return the curve as a pandas data frame.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            Columns ``distance``, ``cosine``, ``tpr`` and ``tnr``, a row a grid point.
+        """
+        pandas = require("pandas", "pandas")
+        columns = {"distance": GRID, "cosine": 1 - GRID**2 / 2, "tpr": self.tpr, "tnr": self.tnr}
+        frame: DataFrame = pandas.DataFrame(columns)
+        return frame
+
+    def plot(self, ax: Axes | None = None, *, label: str | None = None, **style: Any) -> Axes:
+        """Draw TPR (solid) and TNR (dashed) over the distance.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        label : str, optional
+            Name in the legend; the curve's source by default.
+        **style
+            Passed to ``Axes.plot`` for both lines.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+            The axes.
+        """
+        from opengcn.plot import plot_curve
+
+        return plot_curve(self, ax, label, style)
+
+
+def _as_set(X: ArrayLike | EmbeddingSet, y: ArrayLike | None) -> EmbeddingSet:
+    if not isinstance(X, EmbeddingSet):
+        return EmbeddingSet(X, y)
+    if y is not None:
+        raise OpenGCNError("y: expected none beside an EmbeddingSet, received labels")
+    return X
+
+
+def _check_rate(rate: NDArray[np.float64], name: str, sign: int) -> None:
+    bad = ~((rate >= -ROUNDING) & (rate <= 1 + ROUNDING))
+    if bad.any():
+        k = int(np.flatnonzero(bad)[0])
+        raise DataError(
+            f"operating curve: expected {name} in [0, 1], received {rate[k]} at distance {GRID[k]}"
+        )
+    wrong = sign * np.diff(rate) < -ROUNDING
+    if wrong.any():
+        k = int(np.flatnonzero(wrong)[0])
+        way = "never to fall" if sign > 0 else "never to rise"
+        raise DataError(
+            f"operating curve: expected {name} {way}, received {rate[k]} at distance {GRID[k]} "
+            f"and {rate[k + 1]} at {GRID[k + 1]}"
+        )
+
+
+def _share_below(bins: NDArray[Any], what: str) -> NDArray[np.float64]:
+    """Return the share of pairs with distance strictly below each grid point."""
+    total = bins.sum()
+    if total <= 0:
+        # 4: the caller of from_labels / from_weights, through from_histogram.
+        warnings.warn(f"no {what} is unknown (NaN)", OpenGCNWarning, stacklevel=4)
+        return np.full(GRID.shape, np.nan)
+    below = np.concatenate([[0], np.cumsum(bins[:-1])])
+    return np.asarray(below / total, dtype=np.float64)
+
+
+def _first_at(rate: NDArray[np.float64], target: float, grid: bool) -> float:
+    """Return the smallest distance at which a rising rate reaches the target."""
+    reached = np.flatnonzero(rate >= target)
+    if not len(reached):
+        raise OpenGCNError(
+            f"threshold: expected TPR to reach {target:g}, received a curve that ends at "
+            f"{rate[-1]:.6f}: some true matches are at distance 2"
+        )
+    k = int(reached[0])
+    if grid or k == 0:
+        return float(GRID[k])
+    share = (target - rate[k - 1]) / (rate[k] - rate[k - 1])
+    return float(GRID[k - 1] + share * (GRID[k] - GRID[k - 1]))
+
+
+def _last_at(rate: NDArray[np.float64], target: float, grid: bool) -> float:
+    """Return the largest distance at which a falling rate still holds the target."""
+    holding = np.flatnonzero(rate >= target)
+    if not len(holding):
+        return 0.0  # nothing is below distance 0: every stranger is rejected there
+    k = int(holding[-1])
+    if grid or k == len(GRID) - 1:
+        return float(GRID[k])
+    share = (rate[k] - target) / (rate[k] - rate[k + 1])
+    return float(GRID[k] + share * (GRID[k + 1] - GRID[k]))
