@@ -45,8 +45,11 @@ def test_very_large_and_very_small_vectors(scale: float) -> None:
 def test_the_input_is_left_alone(rng: np.random.Generator) -> None:
     X = rng.standard_normal((5, 3)).astype(np.float32)
     before = X.copy()
-    og.EmbeddingSet(X).embeddings[:] = 0
-    np.testing.assert_array_equal(X, before)
+    kept = og.EmbeddingSet(X)
+    X[:] = 7  # nor does the set change when the input does
+    np.testing.assert_array_equal(kept.embeddings, og.EmbeddingSet(before).embeddings)
+    with pytest.raises(ValueError, match="read-only"):
+        kept.embeddings[:] = 0
 
 
 def bad(row: int, value: float) -> NDArray[np.float64]:

@@ -15,6 +15,14 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from opengcn import datasets as datasets
     from opengcn import metrics as metrics
+    from opengcn.calibrators.inductive import BetaCalibration as BetaCalibration
+    from opengcn.calibrators.inductive import HistogramCalibration as HistogramCalibration
+    from opengcn.calibrators.inductive import IsotonicCalibration as IsotonicCalibration
+    from opengcn.calibrators.inductive import PlattScaling as PlattScaling
+    from opengcn.calibrators.pseudo_label import DBSCANCalibration as DBSCANCalibration
+    from opengcn.calibrators.pseudo_label import HiLander as HiLander
+    from opengcn.calibrators.split_curve import SplitCurve as SplitCurve
+    from opengcn.comparison import Comparison as Comparison
     from opengcn.curve import OperatingCurve as OperatingCurve
     from opengcn.distance import convert as convert
     from opengcn.embeddings import EmbeddingSet as EmbeddingSet
@@ -22,14 +30,26 @@ if TYPE_CHECKING:
     from opengcn.errors import OpenGCNError as OpenGCNError
     from opengcn.errors import OpenGCNWarning as OpenGCNWarning
     from opengcn.threshold import Threshold as Threshold
+    from opengcn.trials import compare as compare
+    from opengcn.trials import compare_splits as compare_splits
 
 __all__ = [
+    "BetaCalibration",
+    "Comparison",
+    "DBSCANCalibration",
     "DataError",
     "EmbeddingSet",
+    "HiLander",
+    "HistogramCalibration",
+    "IsotonicCalibration",
     "OpenGCNError",
     "OpenGCNWarning",
     "OperatingCurve",
+    "PlattScaling",
+    "SplitCurve",
     "Threshold",
+    "compare",
+    "compare_splits",
     "convert",
     "datasets",
     "metrics",
@@ -37,12 +57,22 @@ __all__ = [
 
 # Names are imported when first used, so that `import opengcn` costs next to nothing.
 _HOME = {
+    "BetaCalibration": "calibrators.inductive",
+    "Comparison": "comparison",
+    "DBSCANCalibration": "calibrators.pseudo_label",
     "DataError": "errors",
     "EmbeddingSet": "embeddings",
+    "HiLander": "calibrators.pseudo_label",
+    "HistogramCalibration": "calibrators.inductive",
+    "IsotonicCalibration": "calibrators.inductive",
     "OpenGCNError": "errors",
     "OpenGCNWarning": "errors",
     "OperatingCurve": "curve",
+    "PlattScaling": "calibrators.inductive",
+    "SplitCurve": "calibrators.split_curve",
     "Threshold": "threshold",
+    "compare": "trials",
+    "compare_splits": "trials",
     "convert": "distance",
 }
 

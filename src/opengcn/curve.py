@@ -109,8 +109,7 @@ class OperatingCurve:
             The exact curve. A rate without any pair behind it is NaN, with a warning.
         """
         data = _as_set(X, y)
-        codes = np.unique(data.require_labels(), return_inverse=True)[1]
-        counts = count_pairs(data, codes, threads=threads, progress=progress)
+        counts = count_pairs(data, data.codes, threads=threads, progress=progress)
         return cls.from_histogram(counts, source="exact")
 
     @classmethod

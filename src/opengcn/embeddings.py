@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -107,8 +108,11 @@ class EmbeddingSet:
             for name, values in columns.items()
         )
         if in_memory:
-            self._unit = unit_vectors(raw.read(slice(None)), raw.where)
-            self._raw = None
+            self._keep(unit_vectors(raw.read(slice(None)), raw.where))
+
+    def _keep(self, unit: NDArray[np.float32]) -> None:
+        unit.flags.writeable = False  # results are remembered per set, see `opengcn.memo`
+        self._unit, self._raw = unit, None
 
     @classmethod
     def load(
@@ -202,10 +206,10 @@ class EmbeddingSet:
 
     @property
     def embeddings(self) -> NDArray[np.float32]:
-        """All unit vectors, of shape (n, D). A set on disk is read whole, and kept."""
+        """All unit vectors, of shape (n, D), read-only. A set on disk is read whole, and kept."""
         if self._unit is None:
-            self._unit = self.take(slice(None))
-            self._raw = None
+            self._keep(self.take(slice(None)))
+        assert self._unit is not None
         return self._unit
 
     def take(self, rows: slice | NDArray[np.intp]) -> NDArray[np.float32]:
@@ -289,6 +293,18 @@ class EmbeddingSet:
         )
         return part
 
+    def unlabelled(self) -> EmbeddingSet:
+        """Return the same vectors without their labels.
+
+        Returns
+        -------
+        set : EmbeddingSet
+            It shares the vectors, ids and tenants of this one.
+        """
+        bare = copy(self)
+        bare.labels = None
+        return bare
+
     def sample(self, n: int, seed: int | np.random.Generator = 0) -> EmbeddingSet:
         """Return `n` rows chosen at random without replacement, in their order.
 
@@ -334,6 +350,11 @@ class EmbeddingSet:
             )
         in_first = np.isin(labels, classes[:first])
         return self.subset(in_first), self.subset(~in_first)
+
+    @property
+    def codes(self) -> NDArray[np.intp]:
+        """Classes as integers 0, 1, ..., of shape (n,), in the order of the sorted labels."""
+        return np.unique(self.require_labels(), return_inverse=True)[1]
 
     def require_labels(self) -> NDArray[Any]:
         """Return the labels, or raise an error that says that there are none.

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Lock
 
 __all__ = ["progress_bar"]
 
+_SCREEN = Lock()  # one bar at a time: a job inside another one leaves the screen to it
 PATIENCE = 2.0  # seconds that people wait without asking what is going on
 
 
@@ -61,12 +63,15 @@ def progress_bar(
     def advance(amount: float) -> None:
         nonlocal drawn
         bar.advance(task, amount)
-        if not drawn and console.is_terminal and time.monotonic() - begin > PATIENCE:
+        if drawn or not console.is_terminal or time.monotonic() - begin < PATIENCE:
+            return
+        drawn = _SCREEN.acquire(blocking=False)
+        if drawn:
             bar.start()
-            drawn = True
 
     try:
         yield advance
     finally:
         if drawn:
             bar.stop()
+            _SCREEN.release()
