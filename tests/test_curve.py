@@ -222,6 +222,13 @@ def test_curves_that_are_none_are_refused(tpr: np.ndarray, tnr: np.ndarray, mess
         OperatingCurve(tpr, tnr)
 
 
+def test_repr_is_short() -> None:
+    curve = OperatingCurve(GRID / 2, 1 - GRID / 2, "exact")
+    assert repr(curve) == "OperatingCurve('exact', TPR 90% at 1.800, TNR 99% at 0.020)"
+    nothing = OperatingCurve(np.full(201, np.nan), 1 - GRID / 2)
+    assert repr(nothing) == "OperatingCurve('', TNR 99% at 0.020)"
+
+
 def test_curves_cannot_be_changed() -> None:
     curve = random_curve(1)
     with pytest.raises(ValueError, match="read-only"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ __all__ = ["OperatingCurve"]
 ROUNDING = 1e-9  # how far a curve may be from monotone before it is refused
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OperatingCurve:
     """TPR(d) and TNR(d) of a set: which share of pairs a threshold d gets right.
 
@@ -40,6 +41,8 @@ class OperatingCurve:
         A rate without a pair behind it is NaN throughout.
     source : str, default ""
         Where the curve comes from, for people: "exact", or the method that estimated it.
+    info : mapping of str to number or str, optional
+        How it was made, as in {"subgraphs": 40}; kept in JSON.
 
     Attributes
     ----------
@@ -47,7 +50,7 @@ class OperatingCurve:
         The grid.
     tpr, tnr : ndarray of shape (201,)
         The rates.
-    source : str
+    source, info
         As given.
 
     Examples
@@ -62,6 +65,7 @@ class OperatingCurve:
     tpr: NDArray[np.float64]
     tnr: NDArray[np.float64]
     source: str = ""
+    info: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, sign in (("tpr", 1), ("tnr", -1)):
@@ -239,10 +243,18 @@ class OperatingCurve:
         """
         return mae_comb(self, truth)
 
+    def __repr__(self) -> str:
+        marks = [
+            f"{name.upper()} {value:.0%} at {self.threshold(**{name: value}).distance:.3f}"
+            for name, value, rate in (("tpr", 0.9, self.tpr), ("tnr", 0.99, self.tnr))
+            if rate.max() >= value  # false for NaN
+        ]
+        return f"{type(self).__name__}({', '.join([repr(self.source), *marks])})"
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, OperatingCurve):
             return NotImplemented
-        return self.source == other.source and all(
+        return (self.source, self.info) == (other.source, other.info) and all(
             np.array_equal(a, b, equal_nan=True)
             for a, b in ((self.tpr, other.tpr), (self.tnr, other.tnr))
         )
@@ -253,13 +265,14 @@ class OperatingCurve:
         Returns
         -------
         str
-            An object with ``distances``, ``tpr``, ``tnr`` and ``source``; NaN is null.
+            An object with ``distances``, ``tpr``, ``tnr``, ``source`` and ``info``; NaN is
+            null.
         """
         rates = {
             name: [None if v != v else v for v in getattr(self, name).tolist()]
             for name in ("distances", "tpr", "tnr")
         }
-        return json.dumps({"source": self.source, **rates})
+        return json.dumps({"source": self.source, "info": dict(self.info), **rates})
 
     @classmethod
     def from_json(cls, text: str) -> OperatingCurve:
@@ -278,12 +291,12 @@ class OperatingCurve:
         try:
             read = json.loads(text)
             tpr, tnr = (np.array(read[name], dtype=np.float64) for name in ("tpr", "tnr"))
-            source = str(read.get("source", ""))
+            source, info = str(read.get("source", "")), dict(read.get("info", {}))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(
                 f"operating curve: expected JSON of a curve, received {error!r}"
             ) from error
-        return cls(tpr, tnr, source)
+        return cls(tpr, tnr, source, info)
 
     def to_frame(self) -> DataFrame:
         """Return the curve as a pandas data frame.

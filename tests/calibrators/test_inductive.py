@@ -37,42 +37,42 @@ def test_estimates_are_curves(method: type, seed: int, spread: float) -> None:
     assert not np.isnan(curve.tpr).any()
 
 
-def test_isotonic_reproduces_cal_where_train_is_strictly_monotone() -> None:
-    train, cal, test = sets(0)
-    curve, exact, before = (
-        og.IsotonicCalibration().fit(train, cal).estimate(test),
-        exact_curve(cal),
-        exact_curve(train),
-    )
-    alone = np.r_[True, np.diff(before.tpr) > 0] & np.r_[np.diff(before.tpr) > 0, True]
-    assert alone.sum() > 30
-    np.testing.assert_allclose(curve.tpr[alone], exact.tpr[alone], atol=1e-12)
+@pytest.mark.parametrize("seed", range(3))
+def test_isotonic_reproduces_cal(seed: int) -> None:
+    """Also beyond the distance at which every match of D_train is found."""
+    train, cal, test = sets(seed)
+    curve = og.IsotonicCalibration().fit(train, cal).estimate(test)
+    assert (exact_curve(train).tpr == 1).sum() > 40
+    np.testing.assert_allclose(curve.tpr, exact_curve(cal).tpr, atol=1e-12)
+    np.testing.assert_allclose(curve.tnr, exact_curve(cal).tnr, atol=1e-12)
 
 
 def test_histogram_with_many_bins_is_isotonic_and_with_few_is_not() -> None:
     train, cal, test = sets(1)
-    isotonic = og.IsotonicCalibration().fit(train, cal).estimate(test)
-    fine = og.HistogramCalibration(bins=100_000).fit(train, cal).estimate(test)
-    coarse = og.HistogramCalibration(bins=10).fit(train, cal).estimate(test)
-    assert fine.mae(isotonic) < 1e-3
-    assert coarse.mae(isotonic) > 10 * fine.mae(isotonic)
+    rate = exact_curve(train).tpr
+    inside = (rate > 0.001) & (rate < 0.999)
+    isotonic = og.IsotonicCalibration().fit(train, cal).estimate(test).tpr[inside]
+    fine = og.HistogramCalibration().fit(train, cal).estimate(test).tpr[inside]
+    coarse = og.HistogramCalibration(bins=10).fit(train, cal).estimate(test).tpr[inside]
+    assert np.abs(fine - isotonic).mean() < 2e-3
+    assert np.abs(coarse - isotonic).mean() > 5 * np.abs(fine - isotonic).mean()
 
 
 def test_parametric_maps_recover_their_own_family() -> None:
     """Rates made by a sigmoid of the logit are found again by the method that assumes it."""
     x = np.linspace(0.01, 0.99, 201)
     z = 1 / (1 + np.exp(-(1.7 * _logit(x) - 0.6)))
-    np.testing.assert_allclose(og.PlattScaling()._map(x, z)(x), z, atol=1e-9)
-    np.testing.assert_allclose(og.BetaCalibration()._map(x, z)(x), z, atol=1e-9)
+    np.testing.assert_allclose(og.PlattScaling()._map(x, z), z, atol=1e-9)
+    np.testing.assert_allclose(og.BetaCalibration()._map(x, z), z, atol=1e-9)
     beta = 1 / (1 + np.exp(-(0.5 * np.log(x) - 2.0 * np.log(1 - x) + 0.3)))
-    np.testing.assert_allclose(og.BetaCalibration()._map(x, beta)(x), beta, atol=1e-9)
-    assert np.abs(og.PlattScaling()._map(x, beta)(x) - beta).max() > 1e-3
+    np.testing.assert_allclose(og.BetaCalibration()._map(x, beta), beta, atol=1e-9)
+    assert np.abs(og.PlattScaling()._map(x, beta) - beta).max() > 1e-3
 
 
 def test_beta_drops_a_negative_coefficient() -> None:
     x = np.linspace(0.01, 0.99, 201)
     z = 1 / (1 + np.exp(-(3.0 * np.log(x) + 0.8 * np.log(1 - x) + 2)))  # b would be -0.8
-    g = og.BetaCalibration()._map(x, z)(x)
+    g = og.BetaCalibration()._map(x, z)
     assert (np.diff(g) >= 0).all()
 
 
@@ -111,19 +111,18 @@ def test_beta_agrees_with_betacal() -> None:
     y = np.repeat([1, 0], [ones.sum(), (repeats - ones).sum()])
     other = betacal.BetaCalibration(parameters="abm").fit(s[:, None], y)
     np.testing.assert_allclose(
-        og.BetaCalibration()._map(x, ones / repeats)(x), other.predict(x), atol=1e-3
+        og.BetaCalibration()._map(x, ones / repeats), other.predict(x), atol=1e-3
     )
 
 
 def test_histogram_agrees_with_a_loop() -> None:
     rng = np.random.default_rng(0)
     x, z = np.sort(rng.random(201)), np.sort(rng.random(201))
-    g = og.HistogramCalibration(bins=20)._map(x, z)
-    for value in (0.0, 0.03, 0.5, 0.999, 1.0):
-        k = min(int(value * 20), 19)
-        inside = [z[i] for i in range(201) if min(int(x[i] * 20), 19) == k]
-        assert g(np.array([value]))[0] == pytest.approx(np.mean(inside))
-    empty = og.HistogramCalibration(bins=1000)._map(np.array([0.5]), np.array([0.7]))
-    assert empty(np.array([0.25]))[0] == pytest.approx(0.2505)  # the centre of an empty bin
+    x[-1] = 1.0
+    found = og.HistogramCalibration(bins=20)._map(x, z)
+    for k in range(201):
+        mine = min(int(x[k] * 20), 19)
+        inside = [z[i] for i in range(201) if min(int(x[i] * 20), 19) == mine]
+        assert found[k] == pytest.approx(np.mean(inside))
     with pytest.raises(og.OpenGCNError, match="bins: expected 1 or more, received 0"):
         og.HistogramCalibration(bins=0)._map(x, z)

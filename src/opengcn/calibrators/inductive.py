@@ -11,7 +11,6 @@ for any test set, and likewise TNR: an inductive method does not look at the tes
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,17 +32,26 @@ class _Inductive(Calibrator):
 
     def _fit(self, train: EmbeddingSet, cal: EmbeddingSet) -> None:
         before, after = exact_curve(train), exact_curve(cal)
-        tpr, tnr = (
-            self._map(x, z)(x) for x, z in ((before.tpr, after.tpr), (before.tnr, after.tnr))
-        )
+        tpr, tnr = (self._map(x, z) for x, z in ((before.tpr, after.tpr), (before.tnr, after.tnr)))
         self.curve_ = OperatingCurve(tpr, tnr, type(self).__name__)
 
     def _estimate(self, test: EmbeddingSet) -> OperatingCurve:
         return self.curve_
 
     @abstractmethod
-    def _map(self, x: Vector, z: Vector) -> Callable[[Vector], Vector]:
-        """Fit the map from rates x of D_train to rates z of D_cal, each of shape (201,)."""
+    def _map(self, x: Vector, z: Vector) -> Vector:
+        """Fit the map from rates x of D_train to rates z of D_cal, and return it at x.
+
+        Parameters
+        ----------
+        x, z : ndarray of shape (201,)
+            Rates on the grid of distances.
+
+        Returns
+        -------
+        g : ndarray of shape (201,)
+            The calibrated rates.
+        """
 
 
 class PlattScaling(_Inductive):
@@ -68,8 +76,8 @@ class PlattScaling(_Inductive):
     (201,)
     """
 
-    def _map(self, x: Vector, z: Vector) -> Callable[[Vector], Vector]:
-        return _logistic_map(lambda v: np.stack([_logit(v)], axis=1), x, z)
+    def _map(self, x: Vector, z: Vector) -> Vector:
+        return _logistic_map(_logit(x)[:, None], z)
 
 
 class BetaCalibration(_Inductive):
@@ -87,22 +95,21 @@ class BetaCalibration(_Inductive):
     Kull, Silva Filho and Flach (2017), Beta calibration.
     """
 
-    def _map(self, x: Vector, z: Vector) -> Callable[[Vector], Vector]:
-        def features(v: Vector, keep: tuple[int, ...] = (0, 1)) -> Vector:
-            v = v.clip(TINY, 1 - TINY)
-            return np.stack([np.log(v), -np.log1p(-v)], axis=1)[:, keep]
-
-        weights = _logistic_fit(features(x), z)[:2]
-        if (weights >= 0).all():
-            return _logistic_map(features, x, z)
-        keep = (int(np.argmax(weights)),)
-        return _logistic_map(lambda v: features(v, keep), x, z)
+    def _map(self, x: Vector, z: Vector) -> Vector:
+        x = x.clip(TINY, 1 - TINY)
+        features = np.stack([np.log(x), -np.log1p(-x)], axis=1)
+        weights = _logistic_fit(features, z)[:2]
+        if (weights < 0).any():
+            features = features[:, [int(np.argmax(weights))]]
+        return _logistic_map(features, z)
 
 
 class IsotonicCalibration(_Inductive):
     """Isotonic regression of the rates of D_cal on those of D_train.
 
-    Where D_train's curve is strictly monotone it returns D_cal's own curve.
+    Both rise (or fall) with the threshold, so the best monotone map is D_cal's own curve.
+    Thresholds at which D_train's rate is the same, as where it has reached 1, are kept in
+    their order rather than merged, since the map is one of functions of the threshold.
 
     Attributes
     ----------
@@ -115,11 +122,14 @@ class IsotonicCalibration(_Inductive):
     probability estimates.
     """
 
-    def _map(self, x: Vector, z: Vector) -> Callable[[Vector], Vector]:
+    def _map(self, x: Vector, z: Vector) -> Vector:
         from sklearn.isotonic import IsotonicRegression
 
-        fitted = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(x, z)
-        return lambda v: np.asarray(fitted.predict(v), dtype=np.float64)
+        order = np.arange(len(x)) if x[-1] >= x[0] else np.arange(len(x))[::-1]
+        rank = np.empty(len(x))
+        rank[np.lexsort((order, x))] = np.arange(len(x))
+        fitted = IsotonicRegression(y_min=0, y_max=1).fit(rank, z)
+        return np.asarray(fitted.predict(rank), dtype=np.float64)
 
 
 class HistogramCalibration(_Inductive):
@@ -128,9 +138,9 @@ class HistogramCalibration(_Inductive):
     Parameters
     ----------
     bins : int, default 1000
-        Bins of equal width on [0, 1]. An empty bin maps to its centre. The ten bins that
-        are usual for classifiers are far too coarse here; 1,000 agree with the isotonic
-        map, as the paper's tables do.
+        Bins of equal width on [0, 1]. The ten bins that are usual for classifiers are far
+        too coarse here; 1,000 agree with the isotonic map, as the paper's tables do, except
+        where D_train's rate is within a bin of 0 or 1: there all thresholds share a value.
 
     Attributes
     ----------
@@ -146,18 +156,13 @@ class HistogramCalibration(_Inductive):
     def __init__(self, bins: int = 1000) -> None:
         self.bins = bins
 
-    def _map(self, x: Vector, z: Vector) -> Callable[[Vector], Vector]:
+    def _map(self, x: Vector, z: Vector) -> Vector:
         if self.bins < 1:
             raise OpenGCNError(f"bins: expected 1 or more, received {self.bins}")
-
-        def bin_of(v: Vector) -> NDArray[np.intp]:
-            return np.minimum((v * self.bins).astype(np.intp), self.bins - 1)
-
-        count = np.bincount(bin_of(x), minlength=self.bins)
-        total = np.bincount(bin_of(x), z, minlength=self.bins)
-        centre = (np.arange(self.bins) + 0.5) / self.bins
-        level = np.where(count > 0, total / np.maximum(count, 1), centre)
-        return lambda v: level[bin_of(v)]
+        index = np.minimum((x * self.bins).astype(np.intp), self.bins - 1)
+        total = np.bincount(index, z, minlength=self.bins)
+        # Rates are asked for where they were observed, so no bin that counts is empty.
+        return total[index] / np.bincount(index, minlength=self.bins)[index]
 
 
 def _logit(x: Vector) -> Vector:
@@ -165,11 +170,10 @@ def _logit(x: Vector) -> Vector:
     return np.log(x) - np.log1p(-x)
 
 
-def _logistic_map(
-    features: Callable[[Vector], Vector], x: Vector, z: Vector
-) -> Callable[[Vector], Vector]:
-    weights = _logistic_fit(features(x), z)
-    return lambda v: _sigmoid(features(v) @ weights[:-1] + weights[-1])
+def _logistic_map(features: Vector, z: Vector) -> Vector:
+    """Return the fitted sigmoid at its own features, of shape (n, k)."""
+    weights = _logistic_fit(features, z)
+    return _sigmoid(features @ weights[:-1] + weights[-1])
 
 
 def _sigmoid(t: Vector) -> Vector:
