@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from opengcn.calibrators.inductive import HistogramCalibration as HistogramCalibration
     from opengcn.calibrators.inductive import IsotonicCalibration as IsotonicCalibration
     from opengcn.calibrators.inductive import PlattScaling as PlattScaling
+    from opengcn.calibrators.opengcn import OpenGCN as OpenGCN
+    from opengcn.calibrators.opengcn import load as load
     from opengcn.calibrators.pseudo_label import DBSCANCalibration as DBSCANCalibration
     from opengcn.calibrators.pseudo_label import HiLander as HiLander
     from opengcn.calibrators.split_curve import SplitCurve as SplitCurve
@@ -42,6 +44,7 @@ __all__ = [
     "HiLander",
     "HistogramCalibration",
     "IsotonicCalibration",
+    "OpenGCN",
     "OpenGCNError",
     "OpenGCNWarning",
     "OperatingCurve",
@@ -52,6 +55,7 @@ __all__ = [
     "compare_splits",
     "convert",
     "datasets",
+    "load",
     "metrics",
 ]
 
@@ -65,6 +69,7 @@ _HOME = {
     "HiLander": "calibrators.pseudo_label",
     "HistogramCalibration": "calibrators.inductive",
     "IsotonicCalibration": "calibrators.inductive",
+    "OpenGCN": "calibrators.opengcn",
     "OpenGCNError": "errors",
     "OpenGCNWarning": "errors",
     "OperatingCurve": "curve",
@@ -74,6 +79,7 @@ _HOME = {
     "compare": "trials",
     "compare_splits": "trials",
     "convert": "distance",
+    "load": "calibrators.opengcn",
 }
 
 

@@ -244,12 +244,12 @@ class OperatingCurve:
         return mae_comb(self, truth)
 
     def __repr__(self) -> str:
-        marks = [
-            f"{name.upper()} {value:.0%} at {self.threshold(**{name: value}).distance:.3f}"
-            for name, value, rate in (("tpr", 0.9, self.tpr), ("tnr", 0.99, self.tnr))
-            if rate.max() >= value  # false for NaN
-        ]
-        return f"{type(self).__name__}({', '.join([repr(self.source), *marks])})"
+        parts = [repr(self.source)]
+        if self.tpr[-1] >= 0.9:  # false for NaN
+            parts.append(f"TPR 90% at {self.threshold(tpr=0.9).distance:.3f}")
+        if self.tnr[0] >= 0.99:
+            parts.append(f"TNR 99% at {self.threshold(tnr=0.99).distance:.3f}")
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, OperatingCurve):

@@ -14,7 +14,6 @@ labels a pair.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,14 +25,16 @@ from threadpoolctl import threadpool_limits
 
 from opengcn.errors import DataError
 from opengcn.progress import progress_bar
+from opengcn.threads import cores
 
-__all__ = ["GRID", "PairHistogram", "count_pairs", "weigh_pairs"]
+__all__ = ["GRID", "PairHistogram", "count_pairs", "weigh_graph", "weigh_pairs"]
 
 GRID: NDArray[np.float64] = np.arange(201) / 100
 GRID.flags.writeable = False
 SQUARES = np.arange(201) ** 2  # cells at which the bins begin
 
 CELLS = 2**16  # 40,001 are used; every 16-bit number is one, so no index is out of bounds
+BIN_OF_CELL = np.repeat(np.arange(201, dtype=np.uint8), np.diff(SQUARES, append=CELLS))
 
 PANEL = 2048  # vectors gathered at once
 TILE = 256  # rows multiplied at once: TILE x PANEL floats stay in the second-level cache
@@ -150,28 +151,56 @@ def weigh_pairs(
     histogram : PairHistogram
         float64 sums.
     """
-    from opengcn.pair_kernels import weigh_tile
-
     n = len(vectors)
     order = np.arange(n)
-    bin_of_cell = np.repeat(np.arange(201, dtype=np.uint8), np.diff(SQUARES, append=CELLS))
 
     def work(strip: Strip) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         sums = np.zeros((2, 201))
         for row, column, product in _tiles(vectors, order, strip):
             rows = slice(row, row + product.shape[0])
             columns = slice(column, column + product.shape[1])
-            p = np.asarray(weight(rows, columns))
-            if p.shape != product.shape:
-                raise DataError(
-                    f"pair weights: expected a block of shape {product.shape}, received {p.shape}"
-                )
-            if not weigh_tile(product, p, row, column, bin_of_cell, *sums):
-                raise DataError("pair weights: expected numbers in [0, 1], received others")
+            _weigh(product, weight(rows, columns), row, column, sums)
         same, different = sums
         return same, different
 
     return _sum_strips(work, n, np.dtype(np.float64), threads, progress)
+
+
+def weigh_graph(
+    similarity: NDArray[np.float32], p: NDArray[np.floating[Any]] | NDArray[np.bool_]
+) -> PairHistogram:
+    """Sum weights of the pairs i < j of one small graph whose similarities are known.
+
+    Parameters
+    ----------
+    similarity : ndarray of shape (n, n), float32
+        Cosine similarities.
+    p : ndarray of shape (n, n)
+        Weights in [0, 1].
+
+    Returns
+    -------
+    histogram : PairHistogram
+        float64 sums.
+    """
+    sums = np.zeros((2, 201))
+    _weigh(similarity, p, 0, 0, sums)
+    return PairHistogram(*sums)
+
+
+def _weigh(
+    product: NDArray[np.float32], weights: Any, row: int, column: int, sums: NDArray[np.float64]
+) -> None:
+    """Add the weights of a tile to `sums`, of shape (2, 201)."""
+    from opengcn.pair_kernels import weigh_tile
+
+    p = np.asarray(weights)
+    if p.shape != product.shape:
+        raise DataError(
+            f"pair weights: expected a block of shape {product.shape}, received {p.shape}"
+        )
+    if not weigh_tile(product, p, row, column, BIN_OF_CELL, *sums):
+        raise DataError("pair weights: expected numbers in [0, 1], received others")
 
 
 def _sum_strips(
@@ -188,7 +217,7 @@ def _sum_strips(
         for first in range(row, n, STRIP * PANEL)
     ]
     same, different = np.zeros(201, dtype), np.zeros(201, dtype)
-    workers = max(1, min(threads or _cores(), len(strips)))
+    workers = max(1, min(threads or cores(), len(strips)))
     # One BLAS thread a worker: the workers are the parallelism.
     with (
         threadpool_limits(1, user_api="blas"),
@@ -221,9 +250,3 @@ def _tiles(
             product = buffer[: len(a) * len(b)].reshape(len(a), len(b))
             np.matmul(a, b.T, out=product)
             yield strip.row + begin, column + skip, product
-
-
-def _cores() -> int:
-    """Return the cores that this process may use, which may be fewer than the machine has."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1

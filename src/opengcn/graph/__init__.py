@@ -1,0 +1,1 @@
+"""The graph network: encoder, pair head, losses, training and inference on sub-graphs."""
