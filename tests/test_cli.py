@@ -44,10 +44,29 @@ def test_unknown_command() -> None:
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--tpr", "1.5"), "opengcn: tpr: expected a share in (0, 1], received 1.5"),
+        (("--tpr", "0"), "opengcn: tpr: expected a share in (0, 1], received 0.0"),
+        (
+            ("--out", "picture.xyz"),
+            "opengcn: picture.xyz: expected a picture in .png, .svg or .pdf",
+        ),
+        (("--out", "picture"), "opengcn: picture: expected a picture in .png, .svg or .pdf"),
+    ],
+)
+def test_errors_are_one_line(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    result = run("demo", *arguments, cwd=tmp_path)
+    assert result.returncode == 1
+    assert result.stderr.strip() == message
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.slow
 def test_demo_runs_and_draws(tmp_path: Path) -> None:
     result = run("demo", "--out", str(tmp_path / "new.png"), cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    for expected in ("sharp", "blurred", "SplitCurve", "TPR reached", "truth", "finds"):
+    for expected in ("sharp", "blurred", "SplitCurve", "finds in truth", "truth (needs labels)"):
         assert expected in result.stdout
     assert (tmp_path / "new.png").stat().st_size > 10_000

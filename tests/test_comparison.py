@@ -107,6 +107,51 @@ def test_tables_and_json() -> None:
         og.Comparison.from_json("[]")
 
 
+class Flat(Calibrator):
+    """Knows only that half of all matches are near: no threshold finds 80 %."""
+
+    def _fit(self, train: og.EmbeddingSet, cal: og.EmbeddingSet) -> None:
+        pass
+
+    def _estimate(self, test: og.EmbeddingSet) -> og.OperatingCurve:
+        return og.OperatingCurve(np.full(201, 0.5), np.linspace(1, 0, 201))
+
+
+class Uncloneable(Flat):
+    def __init__(self, setting: int = 1) -> None:
+        self.setting = setting + 1
+
+
+def test_an_estimate_that_misses_the_target_keeps_its_other_errors() -> None:
+    train, rest = make()
+    result = og.compare([Flat()], train, *rest.split_classes(0.2))
+    row = result.rows()[0]
+    assert row.failures == ()
+    assert row.mean["mae"] > 0
+    assert np.isnan(row.mean["ae_tpr_80"])
+    assert row.mean["ae_tnr_80"] >= 0
+    back = og.Comparison.from_json(result.to_json())
+    assert back.to_markdown() == result.to_markdown()
+
+
+def test_methods_that_cannot_be_cloned_are_reported() -> None:
+    train, rest = make()
+    methods = {"odd": Uncloneable(), "class": og.SplitCurve, "split": og.SplitCurve()}
+    rows = og.compare(methods, train, *rest.split_classes(0.2)).rows()
+    assert [bool(row.failures) for row in rows] == [True, True, False]
+
+
+def test_names_are_text_and_not_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    train, rest = make()
+    names = ["a [eps=0.5]", "[/x]", "a|b"]
+    result = og.compare({name: og.SplitCurve() for name in names}, train, *rest.split_classes(0.2))
+    text = str(result)
+    assert "\x1b" not in text
+    assert all(name in text for name in names)
+    assert {line.count(" | ") for line in result.to_markdown().split("\n")[2:]} == {10}
+
+
 def test_names() -> None:
     train, rest = make()
     sets = train, *rest.split_classes(0.2)

@@ -139,7 +139,7 @@ def test_bad_targets(targets: dict[str, float], message: str) -> None:
 def test_unreachable_tpr_says_why() -> None:
     curve = OperatingCurve.from_labels([[1.0, 0], [-1, 0], [0, 1]], [0, 0, 1])
     assert curve.tpr[-1] == 0  # the only true match lies at distance 2, and 2 < 2 is false
-    with pytest.raises(OpenGCNError, match="some true matches are at distance 2"):
+    with pytest.raises(OpenGCNError, match="received a curve that ends at 0.000000 at distance 2"):
         curve.threshold(tpr=0.5)
 
 
@@ -183,6 +183,36 @@ def test_json_round_trip_is_the_identity(seed: int) -> None:
 def test_bad_json(text: str) -> None:
     with pytest.raises(DataError, match="operating curve: expected"):
         OperatingCurve.from_json(text)
+
+
+def test_json_of_another_grid_is_refused() -> None:
+    text = json.loads(random_curve(0).to_json())
+    text["distances"] = [2 * d for d in text["distances"]]
+    with pytest.raises(DataError, match="expected distances 0, 0.01, ..., 2"):
+        OperatingCurve.from_json(json.dumps(text))
+
+
+def test_info_is_plain() -> None:
+    curve = OperatingCurve(GRID / 2, 1 - GRID / 2, info={"n": np.int64(3), "error": np.nan})
+    assert curve.info == {"n": 3, "error": None}
+    assert OperatingCurve.from_json(curve.to_json()) == curve
+
+
+@given(st.integers(0, 10_000))
+def test_weighted_curves_reach_every_target(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    p = rng.random((20, 20))
+    curve = OperatingCurve.from_weights(
+        rng.standard_normal((20, 4)), p.astype(rng.choice(["f2", "f4", ">f8"]))
+    )
+    for target in (0.3, 0.5, 0.7, 0.75, 0.9, 1.0):
+        assert curve.threshold(tpr=target).tpr >= target
+        assert curve.threshold(tnr=target).tnr >= target
+
+
+def test_weights_that_are_no_numbers() -> None:
+    with pytest.raises(DataError, match="pair weights: expected numbers"):
+        OperatingCurve.from_weights(np.eye(3), np.full((3, 3), "a"))
 
 
 def test_data_frame() -> None:

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import opengcn as og
+from opengcn import pairs
 from opengcn.errors import DataError
 
 N, D = 12, 5
@@ -276,7 +277,7 @@ def test_parquet_vectors_that_are_none(tmp_path: Path) -> None:
     floats = pa.list_(pa.float32())
     refuses(
         write([[1.0, 2], [3.0], [4.0, 5]], floats),
-        "row 1, column 'embedding': expected 2 numbers as in row 0, received 1",
+        "row 1, column 'embedding': expected 2 numbers as in row 0 of .*a.parquet, received 1",
     )
     refuses(
         write([[1.0, 2], None], floats),
@@ -303,8 +304,96 @@ def test_parquet_files_of_different_dimension(tmp_path: Path) -> None:
         )
     refuses(
         tmp_path,
-        "p1.parquet: row 0, column 'embedding': expected 3 numbers as in row 0, received 4",
+        "p1.parquet: row 0, column 'embedding': expected 3 numbers as in row 0 of .*p0.parquet, received 4",
     )
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".parquet"])
+def test_rows_are_chosen_alike_in_every_format(
+    birds: og.EmbeddingSet, tmp_path: Path, suffix: str, in_memory: bool
+) -> None:
+    path = tmp_path / f"a{suffix}"
+    np.save(path, birds.embeddings) if suffix == ".npy" else birds.save(path)
+    s = load(path, in_memory=in_memory)
+    mask = np.arange(N) % 3 == 0
+    np.testing.assert_array_equal(s.take(mask), birds.embeddings[mask])
+    np.testing.assert_array_equal(s.take([-1, 2]), birds.embeddings[[-1, 2]])
+    np.testing.assert_array_equal(s.take(slice(None, None, 5)), birds.embeddings[::5])
+    with pytest.raises(IndexError, match="expected rows of a set of 12"):
+        s.take([12])
+
+
+def test_empty_parts_are_passed_over(birds: og.EmbeddingSet, tmp_path: Path) -> None:
+    birds.save(tmp_path / "b.parquet")
+    table = pq.read_table(tmp_path / "b.parquet")
+    pq.write_table(table.slice(0, 0), tmp_path / "a.parquet")
+    pq.write_table(table.slice(0, 0), tmp_path / "c.parquet")
+    same(load(tmp_path), birds)
+
+
+def test_damage_in_a_later_part_is_named(tmp_path: Path, rng: np.random.Generator) -> None:
+    E = rng.standard_normal((3000, 16)).astype(np.float32)
+    pq.write_table(pa.table({"embedding": vectors(E)}), tmp_path / "a.parquet")
+    path = tmp_path / "b.parquet"
+    pq.write_table(pa.table({"embedding": vectors(E)}), path, row_group_size=1000)
+    start = pq.ParquetFile(path).metadata.row_group(2).column(0).data_page_offset
+    data = bytearray(path.read_bytes())
+    data[start : start + 200] = bytes(200)
+    path.write_bytes(data)
+    refuses(tmp_path, "b.parquet: expected a whole .parquet file")
+    lazy = load(tmp_path, in_memory=False)
+    assert len(lazy.take([0, 3500])) == 2
+    with pytest.raises(DataError, match="b.parquet: expected a whole .parquet file"):
+        lazy.take([5999])
+
+
+def test_labels_of_two_kinds_in_two_files(tmp_path: Path) -> None:
+    for i, labels in enumerate((["a", "b"], [1, 2])):
+        pq.write_table(
+            pa.table({"embedding": vectors(np.ones((2, 3))), "label": labels}),
+            tmp_path / f"{i}.parquet",
+        )
+    refuses(
+        tmp_path,
+        "1.parquet: column 'label': expected values of one kind in all files, received int64",
+    )
+    table = pa.table(
+        {"embedding": vectors(np.ones((2, 3))), "label": pa.array([7, 8], pa.uint64())}
+    )
+    pq.write_table(table, tmp_path / "0.parquet")
+    assert load(tmp_path).labels.tolist() == [7, 8, 1, 2]
+
+
+def test_hidden_files_are_no_data(birds: og.EmbeddingSet, tmp_path: Path) -> None:
+    birds.save(tmp_path / "sub" / "A.PARQUET")
+    birds.save(tmp_path / ".old" / "b.parquet")
+    birds.save(tmp_path / "_temporary" / "b.parquet")
+    assert len(load(tmp_path)) == N
+
+
+def test_names_and_label_files_that_do_not_fit(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.ones((2, 2)))
+    refuses(tmp_path / "a.npy", "expected no names of columns", label="y")
+    np.savez(tmp_path / "y.npz", y=np.arange(2))
+    refuses(
+        tmp_path / "a.npy",
+        "expected labels as a .npy array or as text",
+        labels_file=tmp_path / "y.npz",
+    )
+    (tmp_path / "y.txt").write_bytes("a\nb\n".encode("utf-8-sig"))
+    assert load(tmp_path / "a.npy", labels_file=tmp_path / "y.txt").labels.tolist() == ["a", "b"]
+
+
+def test_exact_curve_of_a_set_on_disk_in_several_strips(
+    tmp_path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pairs, "PANEL", 64)
+    y = rng.integers(20, size=700)
+    data = og.EmbeddingSet(rng.standard_normal((700, 8)) + rng.standard_normal((20, 8))[y], y)
+    data.save(tmp_path / "a.parquet")
+    on_disk = load(tmp_path / "a.parquet", in_memory=False)
+    assert og.OperatingCurve.from_labels(on_disk, threads=3) == og.OperatingCurve.from_labels(data)
 
 
 def test_null_labels(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,6 +39,17 @@ def test_impossible_thresholds_are_refused(value: float, metric: Metric) -> None
         og.convert(value, metric, "l2")
     with pytest.raises(OpenGCNError, match="threshold: expected a"):
         og.Threshold.of(value, metric)
+
+
+def test_impossible_rates_are_refused() -> None:
+    with pytest.raises(OpenGCNError, match=r"expected tpr in \[0, 1\] or NaN, received 7"):
+        og.Threshold(1.0, tpr=7)
+    with pytest.raises(DataError, match="expected JSON of a threshold"):
+        og.Threshold.from_json('{"distance": "abc", "tpr": 1, "tnr": 1, "target": ""}')
+
+
+def test_numbers_of_numpy_become_plain() -> None:
+    assert json.loads(og.Threshold(np.float32(1), np.float32(0.5)).to_json())["tpr"] == 0.5
 
 
 def test_unknown_metric() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from opengcn import __version__
+from opengcn.errors import OpenGCNError
 
 __all__ = ["app"]
 
@@ -18,6 +21,16 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_show_locals=False,
 )
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    """Say what was wrong in one line, without a traceback, and exit with 1."""
+    try:
+        yield
+    except (OpenGCNError, OSError) as error:
+        typer.echo(f"opengcn: {error}", err=True)
+        raise typer.Exit(1) from error
 
 
 def _version(show: bool) -> None:
@@ -40,12 +53,12 @@ def _main(
 def demo(
     tpr: Annotated[
         float,
-        typer.Option(min=0.01, max=1.0, help="Share of true matches to find, in (0, 1]."),
+        typer.Option(help="Share of true matches to find, in (0, 1]."),
     ] = 0.9,
     out: Annotated[
         Path, typer.Option(help="Where to draw the picture (.png, .svg or .pdf).")
     ] = Path("opengcn-demo.png"),
-    seed: Annotated[int, typer.Option(help="Seed of the data set.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the data set.")] = 0,
 ) -> None:
     """Show the problem and the baselines on images of characters made on the spot.
 
@@ -59,4 +72,5 @@ def demo(
     """
     from opengcn.demo import run_demo
 
-    run_demo(tpr, out, seed)
+    with _one_line_errors():
+        run_demo(tpr, out, seed)

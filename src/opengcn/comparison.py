@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -115,7 +116,10 @@ class Comparison:
             Mean ± standard deviation; absolute errors in points of 100.
         """
         heading, cells, notes = self._cells()
-        lines = ["| " + " | ".join(line) + " |" for line in (heading, *cells)]
+        lines = [
+            "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |"
+            for line in (heading, *cells)
+        ]
         rule = "|" + "|".join(["---"] + ["---:"] * (len(heading) - 1)) + "|"
         return "\n".join([lines[0], rule, *lines[1:], *(f"\n{note}" for note in notes)])
 
@@ -130,18 +134,21 @@ class Comparison:
         from rich import box
         from rich.console import Console
         from rich.table import Table
+        from rich.text import Text
 
         heading, cells, notes = self._cells()
         table = Table(box=box.SIMPLE_HEAD)
         for i, name in enumerate(heading):
             table.add_column(name, justify="left" if i == 0 else "right")
         for line in cells:
-            table.add_row(*line)
+            table.add_row(*map(Text, line))  # as text: names may look like markup
         text = io.StringIO()
-        console = Console(file=text, width=200)
+        console = Console(
+            file=text, width=200, force_jupyter=False, force_terminal=False, color_system=None
+        )
         console.print(table)
         for note in notes:
-            console.print(note, markup=False)
+            console.print(Text(note))
         return "\n".join(line.rstrip() for line in text.getvalue().strip("\n").split("\n"))
 
     def __str__(self) -> str:
@@ -157,8 +164,11 @@ class Comparison:
         """
         rows = [asdict(row) for row in self.rows()]
         for row in rows:
-            row["spread"] = {k: None if v != v else v for k, v in row["spread"].items()}
+            for part in ("mean", "spread"):
+                row[part] = {k: None if v != v else v for k, v in row[part].items()}
         trials = [asdict(trial) for trial in self.trials]
+        for trial in trials:
+            trial["values"] = {k: None if v != v else v for k, v in trial["values"].items()}
         return json.dumps({"trials": trials, "rows": rows}, indent=1)
 
     @classmethod
@@ -176,7 +186,7 @@ class Comparison:
             Equal to the one written.
         """
         try:
-            return cls(tuple(Trial(**trial) for trial in json.loads(text)["trials"]))
+            return cls(tuple(_read_trial(**trial) for trial in json.loads(text)["trials"]))
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"comparison: expected JSON of one, received {error!r}") from error
 
@@ -187,8 +197,9 @@ class Comparison:
             numbers = [_number(row, *column) for column in COLUMNS]
             cells.append([row.method, str(row.rank) if row.mean else "-", *numbers])
             if row.failures:
+                reason = " ".join(row.failures[0].split())
                 notes.append(
-                    f"{row.method} failed on {len(row.failures)} of {row.splits}: {row.failures[0]}"
+                    f"{row.method} failed on {len(row.failures)} of {row.splits}: {reason}"
                 )
         return heading, cells, notes
 
@@ -208,6 +219,12 @@ def _number(row: MethodRow, key: str, heading: str, factor: int, digits: int) ->
     if not row.mean:
         return "failed"
     mean, spread = factor * row.mean[key], factor * row.spread[key]
+    if mean != mean:
+        return "-"
     if spread != spread or key.endswith("seconds"):
         return f"{mean:.{digits}f}"
     return f"{mean:.{digits}f} ± {spread:.{digits}f}"
+
+
+def _read_trial(values: dict[str, float | None], **rest: Any) -> Trial:
+    return Trial(values={k: np.nan if v is None else v for k, v in values.items()}, **rest)

@@ -79,6 +79,7 @@ class OperatingCurve:
                 rate = rate.clip(0.0, 1.0)
             rate.flags.writeable = False
             object.__setattr__(self, name, rate)
+        object.__setattr__(self, "info", {k: _plain(v) for k, v in self.info.items()})
 
     @property
     def distances(self) -> NDArray[np.float64]:
@@ -225,6 +226,11 @@ class OperatingCurve:
                 f"behind it"
             )
         distance = (_first_at if tpr is not None else _last_at)(rate, float(target), grid)
+        # Interpolating back may round to just below the target: move until it does not.
+        step = np.spacing(distance) * (1 if tpr is not None else -1)
+        while np.interp(distance, GRID, rate) < target:
+            distance = float(np.clip(distance + step, 0, 2))
+            step *= 2
         found = self.at(distance)
         return Threshold(found.distance, found.tpr, found.tnr, f"{name} >= {target:g}")
 
@@ -291,11 +297,16 @@ class OperatingCurve:
         try:
             read = json.loads(text)
             tpr, tnr = (np.array(read[name], dtype=np.float64) for name in ("tpr", "tnr"))
-            source, info = str(read.get("source", "")), dict(read.get("info", {}))
+            source, info = str(read.get("source") or ""), dict(read.get("info") or {})
+            grid = np.array(read.get("distances", GRID), dtype=np.float64)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(
                 f"operating curve: expected JSON of a curve, received {error!r}"
             ) from error
+        if grid.shape != GRID.shape or not np.allclose(grid, GRID, atol=1e-12):
+            raise DataError(
+                "operating curve: expected distances 0, 0.01, ..., 2, received another grid"
+            )
         return cls(tpr, tnr, source, info)
 
     def to_frame(self) -> DataFrame:
@@ -333,6 +344,12 @@ class OperatingCurve:
         return plot_curve(self, ax, label, style)
 
 
+def _plain(value: Any) -> Any:
+    """Return numbers of numpy as Python's, and NaN as None: what JSON can hold."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if value != value else value
+
+
 def _as_set(X: ArrayLike | EmbeddingSet, y: ArrayLike | None) -> EmbeddingSet:
     if not isinstance(X, EmbeddingSet):
         return EmbeddingSet(X, y)
@@ -360,12 +377,13 @@ def _check_rate(rate: NDArray[np.float64], name: str, sign: int) -> None:
 
 def _share_below(bins: NDArray[Any], what: str) -> NDArray[np.float64]:
     """Return the share of pairs with distance strictly below each grid point."""
-    total = bins.sum()
+    cumulative = np.cumsum(bins)
+    total = cumulative[-1]  # not bins.sum(), which rounds differently: the share must end at 1
     if total <= 0:
         # 4: the caller of from_labels / from_weights, through from_histogram.
         warnings.warn(f"no {what} is unknown (NaN)", OpenGCNWarning, stacklevel=4)
         return np.full(GRID.shape, np.nan)
-    below = np.concatenate([[0], np.cumsum(bins[:-1])])
+    below = np.concatenate([[0], cumulative[:-1]])
     return np.asarray(below / total, dtype=np.float64)
 
 
@@ -375,7 +393,7 @@ def _first_at(rate: NDArray[np.float64], target: float, grid: bool) -> float:
     if not len(reached):
         raise OpenGCNError(
             f"threshold: expected TPR to reach {target:g}, received a curve that ends at "
-            f"{rate[-1]:.6f}: some true matches are at distance 2"
+            f"{rate[-1]:.6f} at distance 2"
         )
     k = int(reached[0])
     if grid or k == 0:

@@ -20,6 +20,7 @@ from opengcn.calibrators.pseudo_label import DBSCANCalibration
 from opengcn.calibrators.split_curve import SplitCurve
 from opengcn.curve import OperatingCurve
 from opengcn.datasets import OpenWorldSplit, glyphs
+from opengcn.errors import OpenGCNError
 from opengcn.memo import exact_curve
 from opengcn.threshold import Threshold
 
@@ -45,6 +46,10 @@ def run_demo(tpr: float, out: Path, seed: int) -> None:
     seed : int
         Seed of the data set.
     """
+    if not 0 < tpr <= 1:
+        raise OpenGCNError(f"tpr: expected a share in (0, 1], received {tpr}")
+    if out.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise OpenGCNError(f"{out}: expected a picture in .png, .svg or .pdf")
     console = Console(highlight=False)
     console.print("Rendering characters and training a small embedder on half of them ...")
     sharp = glyphs(seed)

@@ -184,10 +184,10 @@ class EmbeddingSet:
         path = Path(path)
         columns = {"label": self.labels, "id": self.ids, "tenant": self.tenants}
         present = {name: values for name, values in columns.items() if values is not None}
-        if path.suffix == ".npz":
+        if path.suffix.lower() == ".npz":
             arrays = {f"{name}s": values for name, values in present.items()}
             write_npz(path, {"embeddings": self.embeddings, **arrays})
-        elif path.suffix == ".parquet":
+        elif path.suffix.lower() == ".parquet":
             write_parquet(path, self.blocks(WRITE_BLOCK), present)
         else:
             raise DataError(f"{path}: expected a name in .npz or .parquet to write to")
@@ -225,11 +225,15 @@ class EmbeddingSet:
         unit : ndarray of shape (m, D), float32
             Unit vectors.
         """
+        index: range | NDArray[np.intp]
+        if isinstance(rows, slice):
+            index = range(len(self))[rows]
+        else:
+            index = rows = self._row_numbers(rows)
         if self._unit is not None:
             return self._unit[rows]
         raw = self._raw
         assert raw is not None
-        index = range(len(self))[rows] if isinstance(rows, slice) else rows
         return unit_vectors(raw.read(rows), lambda i: raw.where(int(index[i])))
 
     def blocks(self, rows: int) -> Iterator[NDArray[np.float32]]:
@@ -261,17 +265,7 @@ class EmbeddingSet:
         set : EmbeddingSet
             The chosen rows with their labels, ids and tenants.
         """
-        index = np.asarray(rows)
-        if index.dtype == bool:
-            if index.shape != (len(self),):
-                raise DataError(
-                    f"{self.source}: expected a mask of shape ({len(self)},), "
-                    f"received {index.shape}"
-                )
-            index = np.flatnonzero(index)
-        if index.size and not -len(self) <= index.min() <= index.max() < len(self):
-            raise IndexError(f"{self.source}: expected rows of a set of {len(self)}")
-        index = np.where(index < 0, index + len(self), index)
+        index = self._row_numbers(rows)
 
         def pick(values: NDArray[Any] | None) -> NDArray[Any] | None:
             return None if values is None else values[index]
@@ -292,6 +286,27 @@ class EmbeddingSet:
             in_memory=self._raw is None,
         )
         return part
+
+    def _row_numbers(self, rows: ArrayLike) -> NDArray[np.intp]:
+        """Return row numbers from 0 on for a mask or for numbers that may be negative."""
+        index = np.asarray(rows)
+        if index.dtype == bool:
+            if index.shape != (len(self),):
+                raise DataError(
+                    f"{self.source}: expected a mask of shape ({len(self)},), "
+                    f"received {index.shape}"
+                )
+            return np.flatnonzero(index)
+        if index.size == 0:
+            return np.empty(0, np.intp)
+        if index.ndim != 1 or index.dtype.kind not in "iu":
+            raise DataError(
+                f"{self.source}: expected a list of row numbers, received {index.dtype} of shape "
+                f"{index.shape}"
+            )
+        if not -len(self) <= index.min() <= index.max() < len(self):
+            raise IndexError(f"{self.source}: expected rows of a set of {len(self)}")
+        return np.where(index < 0, index + len(self), index).astype(np.intp, copy=False)
 
     def unlabelled(self) -> EmbeddingSet:
         """Return the same vectors without their labels.
@@ -320,6 +335,8 @@ class EmbeddingSet:
         set : EmbeddingSet
             The sample.
         """
+        if n < 1:
+            raise DataError(f"{self.source}: expected a sample of 1 row or more, received {n}")
         rng = np.random.default_rng(seed)
         return self.subset(np.sort(rng.choice(len(self), min(n, len(self)), replace=False)))
 
@@ -340,6 +357,8 @@ class EmbeddingSet:
         cal, test : EmbeddingSet
             Disjoint in their classes.
         """
+        if not 0 < fraction < 1:
+            raise DataError(f"fraction: expected a share in (0, 1), received {fraction}")
         labels = self.require_labels()
         classes = np.random.default_rng(seed).permutation(np.unique(labels))
         first = max(2, round(fraction * len(classes)))
@@ -370,11 +389,18 @@ class EmbeddingSet:
 
 
 def _as_matrix(values: ArrayLike, name: str) -> NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise DataError(f"{name}: expected a number everywhere, received masked ones")
     try:
         return np.asarray(values)
-    except ValueError as error:
-        sizes = [np.size(row) for row in values]  # type: ignore[union-attr]
-        row = next((i for i, size in enumerate(sizes) if size != sizes[0]), 0)
-        raise DataError(
-            f"{name}: row {row}: expected {sizes[0]} numbers as in row 0, received {sizes[row]}"
-        ) from error
+    except (ValueError, TypeError, RuntimeError) as error:
+        if isinstance(values, (list, tuple)):
+            sizes = [len(row) if hasattr(row, "__len__") else 1 for row in values]
+            row = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
+            if row is not None:
+                raise DataError(
+                    f"{name}: row {row}: expected {sizes[0]} numbers as in row 0, received "
+                    f"{sizes[row]}"
+                ) from error
+        # A list in a list, a tensor with a gradient, or a type that numpy does not have.
+        raise DataError(f"{name}: expected what numpy can read, received {error}") from error

@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,8 @@ from numpy.typing import NDArray
 
 from opengcn.atomic import replacing
 from opengcn.errors import DataError
-from opengcn.sources import ArraySource, ParquetSource, Source
+from opengcn.labels import as_labels
+from opengcn.sources import ArraySource, ParquetSource, Source, readable
 
 __all__ = ["Columns", "Names", "open_files", "write_npz", "write_parquet"]
 
@@ -84,13 +84,15 @@ def open_files(
         )
     for p in paths:
         _check_there(p)
-    with _readable(paths[0]):
+    if suffix == ".parquet":
+        return _open_parquet(paths, names)
+    if suffix == ".npy" and names != Names():
+        raise DataError(f"{paths[0]}: expected no names of columns, as a .npy file has none")
+    with readable(paths[0]):
         if suffix == ".npz":
             return _open_npz(paths[0], names)
         if suffix == ".npy":
             return _open_npy(paths[0], labels_file)
-        if suffix == ".parquet":
-            return _open_parquet(paths, names)
     raise DataError(
         f"{paths[0]}: expected a .npz, .npy or .parquet file, received '{suffix or 'no suffix'}'"
     )
@@ -152,7 +154,12 @@ def _expand(path: Path | Sequence[Path]) -> list[Path]:
             raise DataError("expected at least one file, received an empty list")
         return paths
     if path.is_dir():
-        paths = sorted(p for p in path.rglob("*.parquet") if not p.name.startswith("."))
+        paths = sorted(
+            p
+            for p in path.rglob("*")
+            if p.suffix.lower() == ".parquet"
+            and not any(part.startswith((".", "_")) for part in p.relative_to(path).parts)
+        )
         if not paths:
             raise DataError(f"{path}: expected a folder with .parquet files, received none in it")
         return paths
@@ -164,21 +171,6 @@ def _check_there(path: Path) -> None:
         raise DataError(f"{path}: expected a file, received a path where there is none")
     if path.stat().st_size == 0:
         raise DataError(f"{path}: expected data, received an empty file (0 bytes)")
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Turn what numpy, zipfile and pyarrow raise on damaged files into one clear error."""
-    try:
-        yield
-    except DataError:
-        raise
-    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, struct.error) as error:
-        reason = " ".join(str(error).split())
-        raise DataError(
-            f"{path}: expected a whole {path.suffix} file, received one that is truncated, "
-            f"damaged or of another format ({type(error).__name__}: {reason})"
-        ) from error
 
 
 def _open_npz(path: Path, names: Names) -> Columns:
@@ -255,13 +247,21 @@ def _open_npy(path: Path, labels_file: Path | None) -> Columns:
     label = None
     if labels_file is not None:
         _check_there(labels_file)
-        with _readable(labels_file):
-            if labels_file.suffix.lower() == ".npy":
-                label = np.load(labels_file, allow_pickle=False)
-            else:
-                label = np.array(labels_file.read_text(encoding="utf-8").split("\n"))
-                label = label[:-1] if label[-1] == "" else label
+        label = _read_labels(labels_file)
     return Columns(ArraySource(array, str(path)), label)
+
+
+def _read_labels(path: Path) -> NDArray[Any]:
+    if path.suffix.lower() in (".npz", ".parquet"):
+        raise DataError(
+            f"{path}: expected labels as a .npy array or as text, a label a line, "
+            f"received {path.suffix}"
+        )
+    with readable(path):
+        if path.suffix.lower() == ".npy":
+            return np.asarray(np.load(path, allow_pickle=False))
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+        return np.array(lines[:-1] if lines[-1] == "" else lines)
 
 
 def _open_parquet(paths: Sequence[Path], names: Names) -> Columns:
@@ -269,7 +269,7 @@ def _open_parquet(paths: Sequence[Path], names: Names) -> Columns:
 
     found: list[dict[str, str]] = []
     for path in paths:
-        with _readable(path):
+        with readable(path):
             present = pq.read_schema(path).names
         chosen = {}
         for role in ("embedding", "label", "id", "tenant"):
@@ -291,21 +291,35 @@ def _open_parquet(paths: Sequence[Path], names: Names) -> Columns:
             )
     source = ParquetSource(paths, found[0]["embedding"])
     columns = {
-        role: np.concatenate([_read_column(path, name) for path in paths])
-        for role, name in found[0].items()
-        if role != "embedding"
+        role: _read_columns(paths, name) for role, name in found[0].items() if role != "embedding"
     }
     return Columns(source, columns.get("label"), columns.get("id"), columns.get("tenant"))
+
+
+def _read_columns(paths: Sequence[Path], name: str) -> NDArray[Any]:
+    """Read one column of all files, which must be of one kind."""
+    parts = [_read_column(path, name) for path in paths]
+    filled = [i for i, part in enumerate(parts) if len(part)]
+    for i in filled:
+        first, kind = parts[filled[0]].dtype.kind, parts[i].dtype.kind
+        if kind != first:
+            raise DataError(
+                f"{paths[i]}: column '{name}': expected values of one kind in all files, received "
+                f"{parts[i].dtype} where {paths[filled[0]]} has {parts[filled[0]].dtype}"
+            )
+    return np.concatenate([parts[i] for i in filled]) if filled else parts[0]
 
 
 def _read_column(path: Path, name: str) -> NDArray[Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    column = pq.read_table(path, columns=[name]).column(0).combine_chunks()
+    with readable(path):
+        column = pq.read_table(path, columns=[name]).column(0).combine_chunks()
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
         raise DataError(f"{path}: row {row}, column '{name}': expected a value, received null")
-    return np.asarray(column.to_numpy(zero_copy_only=False))
+    values = np.asarray(column.to_numpy(zero_copy_only=False))
+    return as_labels(values, len(values), f"{path}: column '{name}'")

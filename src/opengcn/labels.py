@@ -27,62 +27,81 @@ def as_labels(values: ArrayLike, count: int, name: str) -> NDArray[Any]:
     Returns
     -------
     labels : ndarray of shape (n,), int64 or str
-        The labels.
+        A copy, read-only. Integers that do not fit into int64 stay uint64.
     """
-    array = np.asarray(values)
+    array = values if isinstance(values, np.ndarray) else _without_guessing(values)
     if array.ndim != 1 or len(array) != count:
         raise DataError(
             f"{name}: expected one for each of {count} rows, received shape {array.shape}"
         )
-    if array.dtype.kind == "b":
-        return array.astype(np.int64)
-    if array.dtype.kind in "iu":
-        if array.dtype == np.uint64 and len(array) and array.max() > np.iinfo(np.int64).max:
-            return array  # hashes as ids: wrapping them round would merge some
-        return array.astype(np.int64, copy=False)
-    if array.dtype.kind == "S":
-        return np.char.decode(array, "utf-8")
-    if array.dtype.kind in "UT":
-        return array.astype(np.str_, copy=False)
-    if array.dtype.kind == "O":
-        return _from_objects(array, name)
-    raise DataError(f"{name}: expected integers or strings, received {array.dtype}")
+    labels = _plain(array, name)
+    labels.flags.writeable = False
+    return labels
 
 
 def shared_labels(first: NDArray[Any], second: NDArray[Any]) -> list[Any]:
-    """Return the labels that occur in both arrays, of any two kinds, sorted.
+    """Return the labels that occur in both arrays, sorted.
 
     Parameters
     ----------
     first, second : ndarray
-        Labels. Integers and strings never equal each other.
+        Labels. An integer equals a string that spells it: one file may hold 7 where
+        another has "7".
 
     Returns
     -------
     shared : list
         Sorted labels.
     """
-    if (first.dtype.kind == "U") != (second.dtype.kind == "U"):
-        return []
+    if first.dtype.kind != second.dtype.kind:
+        first, second = first.astype(np.str_), second.astype(np.str_)
     shared: list[Any] = np.intersect1d(first, second).tolist()
     return shared
 
 
-def _from_objects(array: NDArray[np.object_], name: str) -> NDArray[Any]:
-    kinds = {str if isinstance(v, str) else int if _is_int(v) else type(v) for v in array}
-    if kinds == {str}:
-        return array.astype(np.str_)
-    if kinds == {int}:
+def _without_guessing(values: ArrayLike) -> NDArray[Any]:
+    """Make an array of a list: numpy alone would turn [1, "a", nan] into strings."""
+    array = np.asarray(values)
+    if array.dtype.kind == "U" and isinstance(values, (list, tuple)):
+        return np.array(values, dtype=object)
+    return array
+
+
+def _plain(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return a copy as int64, uint64 or str."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        row = int(np.flatnonzero(np.ma.getmaskarray(array))[0])
+        raise DataError(f"{name}: expected a value in row {row}, received a masked one")
+    kind = array.dtype.kind
+    if kind == "u" and len(array) and array.max() > np.iinfo(np.int64).max:
+        return array.astype(np.uint64)  # hashes as ids: wrapping them round would merge some
+    if kind in "biu":
         return array.astype(np.int64)
-    row = (
-        next(i for i, v in enumerate(array) if not isinstance(v, str) and not _is_int(v))
-        if (kinds - {str, int})
-        else 0
-    )
-    received = " and ".join(sorted(kind.__name__ for kind in kinds)) or "nothing"
+    if kind in "UT":
+        return array.astype(np.str_)
+    if kind in "SO":
+        return _from_objects(array.astype(object), name)
+    raise DataError(f"{name}: expected integers or strings, received {array.dtype}")
+
+
+def _from_objects(array: NDArray[np.object_], name: str) -> NDArray[Any]:
+    try:
+        values = [v.decode() if isinstance(v, bytes) else v for v in array]
+    except UnicodeDecodeError as error:
+        raise DataError(f"{name}: expected text in UTF-8, received {error.object!r}") from error
+    if all(isinstance(v, str) for v in values):
+        return np.array(values, dtype=np.str_)
+    odd = [i for i, v in enumerate(values) if not isinstance(v, str) and not _is_int(v)]
+    if not odd and all(map(_is_int, values)):
+        try:
+            return np.array(values, dtype=np.int64)
+        except OverflowError:
+            odd = [next(i for i, v in enumerate(values) if abs(int(v)) >= 2**63)]
+    row = odd[0] if odd else 0
+    kinds = " and ".join(sorted({type(v).__name__ for v in values}))
     raise DataError(
-        f"{name}: expected all integers or all strings, received {received}"
-        f" (row {row}: {array[row]!r})"
+        f"{name}: expected all integers (of 64 bits) or all strings, received {kinds}"
+        f" (row {row}: {values[row]!r})"
     )
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from opengcn.compiled import compiled
 
 __all__ = ["count_tile", "weigh_tile"]
 
@@ -19,7 +20,7 @@ SCALE = np.float32(20_000)
 ONE = np.uint32(1)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def count_tile(
     product: NDArray[np.float32],
     row: int,
@@ -58,7 +59,7 @@ def count_tile(
             different[scratch[j]] += ONE
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def weigh_tile(
     product: NDArray[np.float32],
     p: NDArray[np.floating[Any]],

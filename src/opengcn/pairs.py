@@ -21,11 +21,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from opengcn.errors import DataError
 from opengcn.progress import progress_bar
-from opengcn.threads import cores
+from opengcn.threads import cores, one_blas_thread
 
 __all__ = ["GRID", "PairHistogram", "count_pairs", "weigh_graph", "weigh_pairs"]
 
@@ -195,6 +194,10 @@ def _weigh(
     from opengcn.pair_kernels import weigh_tile
 
     p = np.asarray(weights)
+    if p.dtype.kind not in "fbiu":
+        raise DataError(f"pair weights: expected numbers in [0, 1], received {p.dtype}")
+    if p.dtype not in (np.float32, np.float64, np.bool_):  # half precision, other byte orders
+        p = p.astype(np.float64)
     if p.shape != product.shape:
         raise DataError(
             f"pair weights: expected a block of shape {product.shape}, received {p.shape}"
@@ -220,7 +223,7 @@ def _sum_strips(
     workers = max(1, min(threads or cores(), len(strips)))
     # One BLAS thread a worker: the workers are the parallelism.
     with (
-        threadpool_limits(1, user_api="blas"),
+        one_blas_thread(),
         ThreadPoolExecutor(workers) as pool,
         progress_bar("Counting pairs", len(strips), show=progress) as advance,
     ):

@@ -6,7 +6,10 @@ It checks nothing about the numbers; `opengcn.unit` does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import struct
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,7 +18,7 @@ from numpy.typing import NDArray
 
 from opengcn.errors import DataError
 
-__all__ = ["ArraySource", "ParquetSource", "RowSource", "Source"]
+__all__ = ["ArraySource", "ParquetSource", "RowSource", "Source", "readable"]
 
 Rows = slice | NDArray[np.intp]
 
@@ -32,6 +35,27 @@ class Source(Protocol):
 
     def where(self, row: int) -> str:
         """Say where a row lies, as in ``birds.parquet: row 7, column 'embedding'``."""
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn what numpy, zipfile and pyarrow raise on damaged files into one clear error.
+
+    Parameters
+    ----------
+    path : Path
+        The file that is being read.
+    """
+    try:
+        yield
+    except DataError:
+        raise
+    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, struct.error) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(
+            f"{path}: expected a whole {path.suffix} file, received one that is truncated, "
+            f"damaged or of another format ({type(error).__name__}: {reason})"
+        ) from error
 
 
 class ArraySource:
@@ -117,15 +141,14 @@ class ParquetSource:
     """
 
     def __init__(self, paths: Sequence[Path], column: str) -> None:
-        import pyarrow.parquet as pq
-
         self.column = column
-        self._files = [pq.ParquetFile(path, memory_map=True) for path in paths]
+        self._files = [_open_parquet(path) for path in paths]
         self._paths = list(paths)
         groups = [
             (file, group, handle.metadata.row_group(group).num_rows)
             for file, handle in enumerate(self._files)
             for group in range(handle.num_row_groups)
+            if handle.metadata.row_group(group).num_rows  # some writers leave empty ones
         ]
         self._groups = [(file, group) for file, group, _ in groups]
         self._group_start = np.cumsum([0] + [rows for _, _, rows in groups])
@@ -168,7 +191,9 @@ class ParquetSource:
     def _read_group(self, group: int) -> NDArray[Any]:
         file, local = self._groups[group]
         start = int(self._group_start[group])
-        chunks = self._files[file].read_row_group(local, columns=[self.column]).column(0).chunks
+        with readable(self._paths[file]):
+            table = self._files[file].read_row_group(local, columns=[self.column])
+        chunks = table.column(0).chunks
         blocks = []
         for chunk in chunks:
             blocks.append(self._list_array(chunk, start))
@@ -199,7 +224,7 @@ class ParquetSource:
         if len(ragged):
             row = start + int(ragged[0])
             raise DataError(
-                f"{self.where(row)}: expected {dim} numbers as in row 0, "
+                f"{self.where(row)}: expected {dim} numbers as in row 0 of {self._paths[0]}, "
                 f"received {sizes[ragged[0]]}"
             )
         values = array.flatten()  # respects the offset of a sliced chunk
@@ -210,3 +235,10 @@ class ParquetSource:
             )
             raise DataError(f"{self.where(row)}: expected numbers, received null inside the vector")
         return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(len(array), dim)
+
+
+def _open_parquet(path: Path) -> Any:
+    import pyarrow.parquet as pq
+
+    with readable(path):
+        return pq.ParquetFile(path, memory_map=True)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+from typing import Any
 
-__all__ = ["cores", "one_torch_thread"]
+__all__ = ["cores", "one_blas_thread", "one_torch_thread"]
 
 
 def cores() -> int:
@@ -19,6 +22,53 @@ def cores() -> int:
     """
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+class _BlasLimit:
+    """One limit for all who ask at once: the first sets it, the last takes it away."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._limit: Any = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            if self._users == 0:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if self._users == 0:
+                    _let_any_thread_set_limits()
+                    self._limit.restore_original_limits()
+                    _let_any_thread_set_limits()
+
+
+# Keep numpy's matrix products on one thread: for those who bring threads of their own.
+one_blas_thread = _BlasLimit()
+
+
+def _let_any_thread_set_limits() -> None:
+    """Undo that recent threadpoolctl listens only to the thread that set the first limit."""
+    import threadpoolctl
+
+    clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
+
+
+@cache
+def _controller() -> Any:
+    """Look for BLAS libraries once: it takes milliseconds."""
+    import numpy  # noqa: F401 - its BLAS must be loaded before it can be found
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 @contextmanager

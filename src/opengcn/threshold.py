@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from opengcn.distance import Metric, convert, rule
-from opengcn.errors import DataError
+from opengcn.errors import DataError, OpenGCNError
 
 __all__ = ["Threshold"]
 
@@ -47,6 +47,12 @@ class Threshold:
 
     def __post_init__(self) -> None:
         convert(self.distance, "l2", "l2")  # refuses what is no distance
+        for name in ("distance", "tpr", "tnr"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        for name in ("tpr", "tnr"):
+            rate = getattr(self, name)
+            if rate < 0 or rate > 1:  # NaN is neither
+                raise OpenGCNError(f"threshold: expected {name} in [0, 1] or NaN, received {rate}")
 
     @property
     def cosine(self) -> float:
@@ -153,13 +159,13 @@ class Threshold:
         Returns
         -------
         threshold : Threshold
-            Equal to the one written.
+            With the numbers of the one written.
         """
         try:
             read = json.loads(text)
             rate = {k: float("nan") if read[k] is None else float(read[k]) for k in ("tpr", "tnr")}
             return cls(float(read["distance"]), rate["tpr"], rate["tnr"], str(read["target"]))
-        except (KeyError, TypeError, json.JSONDecodeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise DataError(
                 f"threshold: expected JSON of a threshold, received {error!r}"
             ) from error

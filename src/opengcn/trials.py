@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from sklearn.base import clone
 
@@ -105,7 +106,7 @@ def _run(methods: Methods, sets: Iterable[Sets], splits: int, progress: bool) ->
             check_open_world(train, cal, test)
             truth = OperatingCurve.from_labels(test)
             for name, method in named.items():
-                trials.append(_trial(name, clone(method), split, (train, cal, test), truth))
+                trials.append(_trial(name, method, split, (train, cal, test), truth))
                 advance(1)
     return Comparison(tuple(trials))
 
@@ -128,6 +129,7 @@ def _trial(name: str, method: Calibrator, split: int, sets: Sets, truth: Operati
     train, cal, test = sets
     begin = time.perf_counter()
     try:
+        method = clone(method)
         method.fit(train, cal)
         fitted = time.perf_counter()
         curve = method.estimate(test.unlabelled())
@@ -137,13 +139,22 @@ def _trial(name: str, method: Calibrator, split: int, sets: Sets, truth: Operati
             "mae": tpr_part + tnr_part,
             "mae_tpr": tpr_part,
             "mae_tnr": tnr_part,
-            "ae_tpr_80": ae_tpr(curve, truth, 0.8),
-            "ae_tpr_90": ae_tpr(curve, truth, 0.9),
-            "ae_tnr_80": ae_tnr(curve, truth, 0.8),
-            "ae_tnr_90": ae_tnr(curve, truth, 0.9),
+            **{
+                f"ae_{rate}_{percent}": _or_nan(partial(error, curve, truth, percent / 100))
+                for rate, error in (("tpr", ae_tpr), ("tnr", ae_tnr))
+                for percent in (80, 90)
+            },
             "fit_seconds": fitted - begin,
             "estimate_seconds": done - fitted,
         }
     except Exception as error:  # one method's failure must not take the others down
         return Trial(name, split, {}, f"{type(error).__name__}: {error}")
     return Trial(name, split, errors, "")
+
+
+def _or_nan(error: Callable[[], float]) -> float:
+    """Return an error, or NaN when the estimated curve has no threshold for its target."""
+    try:
+        return error()
+    except OpenGCNError:
+        return float("nan")

@@ -66,6 +66,15 @@ def test_class_overlap_between_train_and_cal() -> None:
         og.SplitCurve().fit(TRAIN, make(3, 2))
 
 
+def test_a_failed_fit_leaves_nothing_behind() -> None:
+    model = og.HistogramCalibration().fit(TRAIN, CAL)
+    model.set_params(bins=0)
+    with pytest.raises(OpenGCNError, match="bins"):
+        model.fit(TRAIN, CAL)
+    with pytest.raises(NotFittedError):
+        model.estimate(TEST)
+
+
 def test_scikit_learn_conventions() -> None:
     model = og.HistogramCalibration(bins=7)
     assert model.get_params() == {"bins": 7}

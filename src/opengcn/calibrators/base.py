@@ -57,12 +57,15 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]
         """
         train, cal = _two_sets(train_X, train_y, cal_X, cal_y)
         check_open_world(train, cal)
-        self.dim_ = train.dim
+        # A fit that fails must not leave half of itself, or an earlier one, behind.
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
+            delattr(self, name)
+        self._fit(train, cal)
         self.seen_: dict[str, list[NDArray[Any]]] = {}
         for one in (train, cal):
             classes = np.unique(one.require_labels())
             self.seen_.setdefault(one.label_space, []).append(classes)
-        self._fit(train, cal)
+        self.dim_ = train.dim
         return self
 
     def estimate(self, test_X: ArrayLike | EmbeddingSet) -> OperatingCurve:

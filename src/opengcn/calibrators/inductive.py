@@ -33,6 +33,8 @@ class _Inductive(Calibrator):
     def _fit(self, train: EmbeddingSet, cal: EmbeddingSet) -> None:
         before, after = exact_curve(train), exact_curve(cal)
         tpr, tnr = (self._map(x, z) for x, z in ((before.tpr, after.tpr), (before.tnr, after.tnr)))
+        # What holds for any set, and a parametric map need not know.
+        tpr[0], tpr[-1], tnr[0] = 0, 1, 1
         self.curve_ = OperatingCurve(tpr, tnr, type(self).__name__)
 
     def _estimate(self, test: EmbeddingSet) -> OperatingCurve:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opengcn.progress import progress_bar
+from opengcn.threads import one_torch_thread
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -108,23 +109,18 @@ def embed(weights: Mapping[str, NDArray[Any]], images: NDArray[np.uint8]) -> NDA
 
 @contextmanager
 def _private_torch(seed: int) -> Iterator[None]:
-    """Seed torch and use one thread, for the body alone.
-
-    One thread gives the same sums, hence the same bits, whatever number of threads the
-    caller works with; and on layers this small two threads save a third of the time on an
-    idle machine, but take several times as long on a busy one.
-    """
+    """Seed torch, use one thread and learn whatever the caller's mode, for the body alone."""
     import torch
 
-    threads = torch.get_num_threads()
-    with torch.random.fork_rng(devices=[]), torch.inference_mode(False), torch.enable_grad():
+    with (
+        one_torch_thread(),
+        torch.random.fork_rng(devices=[]),
+        torch.inference_mode(False),
+        torch.enable_grad(),
+    ):
         # torch.manual_seed would seed the accelerators too, which fork_rng does not restore.
         torch.default_generator.manual_seed(seed)
-        torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(threads)
+        yield
 
 
 def _network() -> nn.Sequential:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from opengcn.compiled import compiled
 
 __all__ = ["differentiate", "score"]
 
 Array = NDArray[np.float32]
 
 # Sums over h may be reordered, or they could not be vectorised.
-REORDER = {"reassoc", "contract", "nsz"}
+REORDER = ("reassoc", "contract", "nsz")
 
 
-@numba.njit(nogil=True, cache=True, fastmath=REORDER)
+@compiled(fastmath=REORDER)
 def score(a: Array, b: Array, w: Array, begin: int, end: int, out: Array) -> None:
     """Fill rows [begin, end) of `out`, rows of all graphs counted through.
 
@@ -40,7 +41,7 @@ def score(a: Array, b: Array, w: Array, begin: int, end: int, out: Array) -> Non
             out[g, i, j] = total
 
 
-@numba.njit(nogil=True, cache=True, fastmath=REORDER)
+@compiled(fastmath=REORDER)
 def differentiate(
     a: Array, b: Array, w: Array, gradient: Array, begin: int, end: int, of_a: Array, of_w: Array
 ) -> None:
