@@ -30,6 +30,7 @@ import opengcn as og
 from opengcn.graph.inference import Sampling, score_rows, subgraph_estimate
 from opengcn.graph.losses import LossWeights, total_loss
 from opengcn.graph.network import ConnectivityNetwork, NetworkShape
+from opengcn.threads import one_torch_thread
 
 DIM = 128
 EDGE_LIST_LIMIT = 1024  # nodes: a million edges, gigabytes of messages
@@ -62,7 +63,7 @@ class EdgeList(nn.Module):
         h = torch.relu(self.conv(x, torch.stack([i[off], j[off]])))
         z = torch.cat([h, x], dim=1)
         both = torch.cat([z[i], z[j]], dim=1)
-        ordered = self.head.second(torch.relu(self.head.first(both))).view(nodes, nodes)
+        ordered: Tensor = self.head.second(torch.relu(self.head.first(both))).view(nodes, nodes)
         return 0.5 * (ordered + ordered.T)
 
 
@@ -96,14 +97,16 @@ def measure(nodes: int, repeats: int) -> dict[str, Any]:
     score_rows(network, X)
     row["dense"] = pairs / best(lambda: score_rows(network, X), repeats)
     if nodes <= 2048:
-        step(network, x[None], same)
-        row["dense_training"] = pairs / best(lambda: step(network, x[None], same), repeats)
+        with one_torch_thread():  # as in training
+            step(network, x[None], same)
+            row["dense_training"] = pairs / best(lambda: step(network, x[None], same), repeats)
     if nodes <= EDGE_LIST_LIMIT:
         edge_list = EdgeList(network)
 
         def score() -> Tensor:
             with torch.inference_mode():
-                return edge_list(x)
+                logits: Tensor = edge_list(x)
+                return logits
 
         difference = (score() - torch.from_numpy(score_rows(network, X)[1])).fill_diagonal_(0)
         row["largest_difference"] = float(difference.abs().max())

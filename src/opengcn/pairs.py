@@ -35,7 +35,7 @@ SQUARES = np.arange(201) ** 2  # cells at which the bins begin
 CELLS = 2**16  # 40,001 are used; every 16-bit number is one, so no index is out of bounds
 BIN_OF_CELL = np.repeat(np.arange(201, dtype=np.uint8), np.diff(SQUARES, append=CELLS))
 
-PANEL = 2048  # vectors gathered at once
+PANEL = 1024  # vectors gathered at once
 TILE = 256  # rows multiplied at once: TILE x PANEL floats stay in the second-level cache
 STRIP = 2  # panels of columns a task: few enough to share the work evenly between cores
 
