@@ -389,6 +389,7 @@ def test_exact_curve_of_a_set_on_disk_in_several_strips(
     tmp_path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pairs, "PANEL", 64)
+    monkeypatch.setattr(pairs, "SORTED_COPY", 0)  # as for a set that is too large to sort
     y = rng.integers(20, size=700)
     data = og.EmbeddingSet(rng.standard_normal((700, 8)) + rng.standard_normal((20, 8))[y], y)
     data.save(tmp_path / "a.parquet")

@@ -96,11 +96,13 @@ def test_weights_of_zero_and_one_are_the_counts(rng: np.random.Generator) -> Non
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("sorted_copy", [0, 2**27])
 @pytest.mark.parametrize(("panel", "tile", "strip"), [(7, 3, 2), (64, 64, 1), (50, 16, 3)])
 def test_cutting_into_tiles_changes_nothing(
     rng: np.random.Generator,
     monkeypatch: pytest.MonkeyPatch,
     threads: int,
+    sorted_copy: int,
     panel: int,
     tile: int,
     strip: int,
@@ -111,6 +113,7 @@ def test_cutting_into_tiles_changes_nothing(
     monkeypatch.setattr(pairs, "PANEL", panel)
     monkeypatch.setattr(pairs, "TILE", tile)
     monkeypatch.setattr(pairs, "STRIP", strip)
+    monkeypatch.setattr(pairs, "SORTED_COPY", sorted_copy)
     cut = count_pairs(X, y, threads=threads)
     assert cut.same.sum() == whole.same.sum()
     # A product in another place of a tile may round differently: at most a few pairs move.
