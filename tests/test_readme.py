@@ -1,0 +1,33 @@
+"""What the README shows is what happens."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import opengcn as og
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_readme_begins_with_the_two_commands_and_one_picture() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert text.index("make demo") < text.index("make test") < text.index("![")
+    for link in re.findall(r"\]\(([^)]+)\)", text):
+        assert (README.parent / link).exists(), link
+
+
+@pytest.mark.slow
+def test_the_snippet_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    og.EmbeddingSet(np.eye(4)).save(tmp_path / "embeddings.parquet")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    exec(code, names)
+    assert "match if distance <" in capsys.readouterr().out
+    assert len(names["mine"]) == 4  # type: ignore[arg-type]
