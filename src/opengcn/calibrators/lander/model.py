@@ -76,7 +76,7 @@ class Lander:
     hidden: int = 512
     convolution: Convolution = "gat"
     cluster_features: bool = False
-    rounds: int = 60
+    rounds: int = 100
     batch_size: int = 512
     learning_rate: float = 1e-3
     weight_decay: float = 1e-5
