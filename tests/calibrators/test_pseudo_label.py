@@ -68,3 +68,27 @@ def test_large_cal_sets_are_tuned_on_whole_classes() -> None:
     assert 24 <= len(part) <= 40
     assert (np.bincount(part.codes) == 12).all()
     assert _whole_classes(TRAIN, 1000) is TRAIN
+
+
+def test_hilander_trains_once_and_chooses_tau_on_cal(monkeypatch: pytest.MonkeyPatch) -> None:
+    from opengcn.calibrators import lander
+
+    trained: list[int] = []
+
+    class Counted(lander.Lander):
+        def fit(self, *data: object, **options: object) -> Counted:
+            trained.append(1)
+            return super().fit(*data, **options)
+
+    monkeypatch.setattr(lander, "Lander", Counted)
+    train = make(40, 1000)
+    model = og.HiLander(taus=(0.5, 0.8, 0.95)).fit(train, CAL)
+    assert [row["tau"] for row in model.tuning_] == [0.5, 0.8, 0.95]
+    errors = [row["mae"] for row in model.tuning_]
+    assert model.setting_ == {"tau": (0.5, 0.8, 0.95)[int(np.nanargmin(errors))]}
+    truth = og.OperatingCurve.from_labels(TEST)
+    curve = model.estimate(TEST)
+    assert curve.source == "HiLander"
+    assert curve.mae(truth) < 0.1
+    og.HiLander(taus=(0.5,)).fit(train, make(4, 300))
+    assert len(trained) == 1  # D_train is the same

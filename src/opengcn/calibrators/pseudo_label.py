@@ -172,7 +172,7 @@ class HiLander(_PseudoLabel):
         self.model_ = remembered(
             train,
             ("Lander", self.seed),
-            lambda: Lander(seed=self.seed).fit(train.embeddings, train.codes),
+            lambda: Lander(seed=self.seed).fit(train.embeddings, train.codes, progress=True),
         )
         many = self.model_.cluster_many(cal.embeddings, self.taus)
         self._tune(cal, (({"tau": float(t)}, c) for t, c in zip(self.taus, many, strict=True)))
