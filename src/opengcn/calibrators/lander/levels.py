@@ -113,10 +113,10 @@ def next_level(X: NDArray[np.float32], root: NDArray[np.int64], k: int) -> Level
         One node a peak, in the order of their index: the feature is the peak's own, the mean that
         of all samples under it, not normalised again.
     """
-    peaks, member, size = np.unique(root, return_inverse=True, return_counts=True)
-    means = np.zeros((len(peaks), X.shape[1]), np.float64)
-    np.add.at(means, member, X)
-    return Level.build(X[peaks], (means / size[:, None]).astype(np.float32), k)
+    order = np.argsort(root, kind="stable")
+    peaks, first, size = np.unique(root[order], return_index=True, return_counts=True)
+    total = np.add.reduceat(X[order], first, axis=0, dtype=np.float64)
+    return Level.build(X[peaks], (total / size[:, None]).astype(np.float32), k)
 
 
 def true_density(level: Level, labels: NDArray[np.int64]) -> NDArray[np.float32]:
