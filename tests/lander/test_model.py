@@ -125,6 +125,8 @@ def test_errors_name_what_was_expected_and_received(model, clumps):
         model.cluster(np.eye(8, dtype=np.float32), 0.5)
     with pytest.raises(OpenGCNError, match="tau: expected 0 to 1, received nan"):
         model.cluster(X, np.nan)
+    with pytest.raises(OpenGCNError, match="expected 'gat' or 'mean', received 'gcn'"):
+        Lander(convolution="gcn").fit(X, y)
     with pytest.raises(DataError, match="norm"):
         model.cluster(2 * X, 0.5)
 

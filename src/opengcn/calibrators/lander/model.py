@@ -34,8 +34,8 @@ class Lander:
         Length of the neighbour lists when clustering, the node itself included.
     levels : int, default 10
         How many levels clustering builds at most.
-    training_lists, training_levels : tuple of int, default (10, 5, 3) and (2, 3, 4)
-        Lengths of the neighbour lists and heights of the hierarchies to train on.
+    hierarchies : tuple of (int, int), default ((10, 2), (5, 3), (3, 4))
+        Hierarchies to train on: length of the neighbour lists and number of levels of each.
     hidden : int, default 512
         Channels of the graph convolution.
     convolution : {"gat", "mean"}, default "gat"
@@ -45,8 +45,8 @@ class Lander:
     rounds, batch_size, learning_rate, weight_decay
         See `train`.
     seed : int, default 0
-        Of the initial weights and the batches. Same seed, same machine, same number of threads: the
-        same network to the bit.
+        Of the initial weights and the batches. Same seed, same machine: the same network to the
+        bit, on any number of threads.
 
     Attributes
     ----------
@@ -71,8 +71,7 @@ class Lander:
 
     k: int = 10
     levels: int = 10
-    training_lists: tuple[int, ...] = (10, 5, 3)
-    training_levels: tuple[int, ...] = (2, 3, 4)
+    hierarchies: tuple[tuple[int, int], ...] = ((10, 2), (5, 3), (3, 4))
     hidden: int = 512
     convolution: Convolution = "gat"
     cluster_features: bool = False
@@ -107,10 +106,10 @@ class Lander:
             raise DataError(
                 f"y: expected {len(X)} integers, received {labels.dtype} of shape {labels.shape}"
             )
-        first = Level.build(X, X, max(self.training_lists), progress=progress)
+        first = Level.build(X, X, max(k for k, _ in self.hierarchies), progress=progress)
         graphs = [
             TrainingGraph.of(level, self.cluster_features)
-            for k, levels in zip(self.training_lists, self.training_levels, strict=True)
+            for k, levels in self.hierarchies
             for level in training_levels(first, labels.astype(np.int64), k, levels)
         ]
         with torch.random.fork_rng(devices=[]):  # the caller's random state stays as it is

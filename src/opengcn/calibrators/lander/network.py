@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from opengcn.calibrators.lander.hierarchy import ScoredLevel
 from opengcn.calibrators.lander.levels import Level
+from opengcn.errors import OpenGCNError
 from opengcn.threads import cores, one_torch_thread
 
 __all__ = ["Convolution", "Graph", "LanderNetwork", "predicted_density", "score_level"]
@@ -88,6 +89,8 @@ class LanderNetwork(nn.Module):
         self, dimension: int, hidden: int, convolution: Convolution, cluster_features: bool
     ) -> None:
         super().__init__()
+        if convolution not in get_args(Convolution):
+            raise OpenGCNError(f"convolution: expected 'gat' or 'mean', received {convolution!r}")
         self.dimension = dimension
         self.convolution = convolution
         self.cluster_features = cluster_features
