@@ -87,7 +87,7 @@ def step(network: Callable[[Tensor], Tensor], x: Tensor, same: Tensor) -> None:
 def measure(nodes: int, repeats: int) -> dict[str, Any]:
     """Return pairs a second of both forms at one graph size."""
     network = ConnectivityNetwork(DIM, NetworkShape(), seed=0)
-    data = og.datasets.synthetic(n_classes=max(nodes // 5, 2), samples=5, dim=DIM)
+    data = og.datasets.synthetic(n_classes=max(-(-nodes // 5), 2), samples=5, dim=DIM)
     X = np.array(data.embeddings[:nodes])
     nodes, pairs = len(X), len(X) * (len(X) - 1) / 2
     labels = torch.from_numpy(data.codes[:nodes])[None]
