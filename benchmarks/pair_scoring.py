@@ -6,7 +6,7 @@
 The peer is what one would write with an edge-list library: PyG's GATConv on every edge of
 the complete graph, then the pair network on the concatenated features of both ends, both
 orders of a pair averaged. Same weights, same sub-graphs, outputs checked against each other,
-two threads, in turns. Then the time of a whole estimate against the size of the test set,
+two threads (the peer: two or one, whichever is faster). Then the time of a whole estimate against the size of the test set,
 read from a memory-mapped file.
 """
 
@@ -110,9 +110,15 @@ def measure(nodes: int, repeats: int) -> dict[str, Any]:
 
         difference = (score() - torch.from_numpy(score_rows(network, X)[1])).fill_diagonal_(0)
         row["largest_difference"] = float(difference.abs().max())
-        row["edge_list"] = pairs / best(score, repeats)
-        if nodes <= 256:
-            row["edge_list_training"] = pairs / best(lambda: step(edge_list, x, same), repeats)
+        # On a busy machine torch is faster on one thread: the peer takes its better number.
+        for threads in (2, 1):
+            torch.set_num_threads(threads)
+            rate = pairs / best(score, repeats)
+            row["edge_list"] = max(rate, row.get("edge_list", 0.0))
+            if nodes <= 256:
+                rate = pairs / best(lambda: step(edge_list, x, same), repeats)
+                row["edge_list_training"] = max(rate, row.get("edge_list_training", 0.0))
+        torch.set_num_threads(2)
     return row
 
 
