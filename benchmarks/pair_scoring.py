@@ -6,8 +6,8 @@
 The peer is what one would write with an edge-list library: PyG's GATConv on every edge of
 the complete graph, then the pair network on the concatenated features of both ends, both
 orders of a pair averaged. Same weights, same sub-graphs, outputs checked against each other,
-two threads (the peer: two or one, whichever is faster). Then the time of a whole estimate against the size of the test set,
-read from a memory-mapped file.
+two threads (the peer: two or one, whichever is faster). Then the time of a whole estimate
+against the size of the test set, read from a memory-mapped file.
 """
 
 from __future__ import annotations
