@@ -208,7 +208,7 @@ def main() -> None:
     model = Lander(rounds=30).fit(small.embeddings, small.codes)
     times = [measure(n, model, given.repeats) for n in given.n]
     console.print(time_table(times))
-    machine = {"cpu": platform.processor(), "cores": cores(), "python": platform.python_version()}
+    machine = {"cpu": platform.machine(), "cores": cores(), "python": platform.python_version()}
     given.json.parent.mkdir(parents=True, exist_ok=True)
     result = {"quality": quality, "times": times, "machine": machine}
     given.json.write_text(json.dumps(result, indent=1) + "\n")

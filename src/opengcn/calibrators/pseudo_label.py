@@ -1,8 +1,8 @@
 """Pseudo-label baselines: cluster the test set, then take the clusters for classes.
 
-Clusters are made of near points, so pairs inside them are near by construction and TPR(d)
-comes out too high at small d. The settings of the clustering are those that give D_cal the
-smallest MAE_comb, so that a bad choice cannot be blamed.
+The settings of the clustering are those that give D_cal the smallest MAE_comb, so that a bad
+choice cannot be blamed. A setting that suits the few classes of D_cal may still merge many of
+D_test's; the pairs of such a cluster are far apart, and TPR(d) comes out too low.
 """
 
 from __future__ import annotations
