@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OperatingCurve"]
 
+BAND = ("tpr_low", "tpr_high", "tnr_low", "tnr_high")
 ROUNDING = 1e-9  # how far a curve may be from monotone before it is refused
 
 
@@ -43,6 +45,9 @@ class OperatingCurve:
         Where the curve comes from, for people: "exact", or the method that estimated it.
     info : mapping of str to number or str, optional
         How it was made, as in {"subgraphs": 40}; kept in JSON.
+    tpr_low, tpr_high, tnr_low, tnr_high : array_like of shape (201,), optional
+        A band around each rate that covers the truth with a confidence of 90 %, for
+        estimates that know how sure they are; all four or none.
 
     Attributes
     ----------
@@ -52,6 +57,8 @@ class OperatingCurve:
         The rates.
     source, info
         As given.
+    tpr_low, tpr_high, tnr_low, tnr_high : ndarray of shape (201,) or None
+        The band.
 
     Examples
     --------
@@ -66,9 +73,18 @@ class OperatingCurve:
     tnr: NDArray[np.float64]
     source: str = ""
     info: Mapping[str, Any] = field(default_factory=dict)
+    tpr_low: NDArray[np.float64] | None = field(default=None, kw_only=True)
+    tpr_high: NDArray[np.float64] | None = field(default=None, kw_only=True)
+    tnr_low: NDArray[np.float64] | None = field(default=None, kw_only=True)
+    tnr_high: NDArray[np.float64] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        for name, sign in (("tpr", 1), ("tnr", -1)):
+        given = [getattr(self, name) is not None for name in BAND]
+        if any(given) and not all(given):
+            raise DataError(f"operating curve: expected all of {', '.join(BAND)} or none of them")
+        rates = ("tpr", "tnr", *(BAND if all(given) else ()))
+        for name in rates:
+            sign = 1 if name.startswith("tpr") else -1
             rate = np.array(getattr(self, name), dtype=np.float64)
             if rate.shape != GRID.shape:
                 raise DataError(
@@ -79,7 +95,21 @@ class OperatingCurve:
                 rate = rate.clip(0.0, 1.0)
             rate.flags.writeable = False
             object.__setattr__(self, name, rate)
+        for name in rates[2::2]:
+            high = name.replace("low", "high")
+            inside = getattr(self, name) <= getattr(self, name[:3]) + ROUNDING
+            inside &= getattr(self, name[:3]) <= getattr(self, high) + ROUNDING
+            if not inside.all():
+                raise DataError(
+                    f"operating curve: expected {name} <= {name[:3]} <= {high}, received "
+                    f"otherwise at distance {GRID[int(np.argmin(inside))]:.2f}"
+                )
         object.__setattr__(self, "info", {k: _plain(v) for k, v in self.info.items()})
+
+    @property
+    def has_band(self) -> bool:
+        """Whether the curve says how sure it is."""
+        return self.tpr_low is not None
 
     @property
     def distances(self) -> NDArray[np.float64]:
@@ -186,13 +216,21 @@ class OperatingCurve:
         Returns
         -------
         threshold : Threshold
-            The distance with its TPR and TNR.
+            The distance with its TPR and TNR, and their intervals when the curve has a band.
         """
-        tpr, tnr = (float(np.interp(distance, GRID, rate)) for rate in (self.tpr, self.tnr))
-        return Threshold(float(distance), tpr, tnr)
+        names = ("tpr", "tnr", *(BAND if self.has_band else ()))
+        rates: dict[str, Any] = {
+            name: float(np.interp(distance, GRID, getattr(self, name))) for name in names
+        }
+        return Threshold(float(distance), **rates)
 
     def threshold(
-        self, *, tpr: float | None = None, tnr: float | None = None, grid: bool = False
+        self,
+        *,
+        tpr: float | None = None,
+        tnr: float | None = None,
+        confidence: float | None = None,
+        grid: bool = False,
     ) -> Threshold:
         """Return the distance that meets a target (Eq. 1).
 
@@ -203,6 +241,10 @@ class OperatingCurve:
         tnr : float in (0, 1], optional
             Find the largest distance with TNR >= tnr: "let at most 0.1 % of strangers
             through" is tnr=0.999. Exactly one of the two is given.
+        confidence : float in [0.5, 1), optional
+            Find the distance that reaches the target with this confidence, rather than the
+            one that reaches it by the estimate. Needs a curve with a band. Between the
+            estimate (0.5) and the edge of the band (0.95) errors are taken as normal.
         grid : bool, default False
             Search the grid of 0.01, as the paper does, instead of interpolating linearly
             between its points.
@@ -210,7 +252,7 @@ class OperatingCurve:
         Returns
         -------
         threshold : Threshold
-            The distance, with TPR and TNR there.
+            The distance, with TPR and TNR there; with intervals when the curve has a band.
         """
         if (tpr is None) == (tnr is None):
             given = "neither" if tpr is None else "both"
@@ -225,14 +267,41 @@ class OperatingCurve:
                 f"threshold: expected a curve with {name.upper()}, received one without any pair "
                 f"behind it"
             )
-        distance = (_first_at if tpr is not None else _last_at)(rate, float(target), grid)
-        # Interpolating back may round to just below the target: move until it does not.
-        step = np.spacing(distance) * (1 if tpr is not None else -1)
-        while np.interp(distance, GRID, rate) < target:
-            distance = float(np.clip(distance + step, 0, 2))
-            step *= 2
+        if confidence is not None:
+            rate = self._sure(name, confidence)
+        reach = _first_at if tpr is not None else _last_at
+        distance = _settled(reach(rate, float(target), grid), rate, target, rises=tpr is not None)
         found = self.at(distance)
-        return Threshold(found.distance, found.tpr, found.tnr, f"{name} >= {target:g}")
+        ends: dict[str, float] = {}
+        if self.has_band:
+            edges = sorted(
+                _reached(reach, getattr(self, f"{name}_{side}"), float(target), grid)
+                for side in ("low", "high")
+            )
+            ends = {
+                "distance_low": min(edges[0], distance),
+                "distance_high": max(edges[1], distance),
+            }
+        asked = f"{name} >= {target:g}"
+        if confidence is not None:
+            asked += f" with confidence {confidence:g}"
+        return replace(found, target=asked, **ends)
+
+    def _sure(self, name: str, confidence: float) -> NDArray[np.float64]:
+        """Return the rate that is reached with a confidence."""
+        if not self.has_band:
+            raise OpenGCNError(
+                "threshold: expected a curve with a band for confidence=, received one that does "
+                "not say how sure it is"
+            )
+        if not 0.5 <= confidence < 1:
+            raise OpenGCNError(f"threshold: expected confidence in [0.5, 1), received {confidence}")
+        rate, low = getattr(self, name), getattr(self, f"{name}_low")
+        normal = NormalDist()
+        steps = normal.inv_cdf(confidence) / normal.inv_cdf(0.95)
+        sure = (rate - steps * (rate - low)).clip(0, 1)
+        # Steps beyond the band can cost monotony where the band narrows.
+        return np.maximum.accumulate(sure) if name == "tpr" else np.minimum.accumulate(sure)
 
     def mae(self, truth: OperatingCurve) -> float:
         """Return MAE_comb against the true curve; see `opengcn.metrics.mae_comb`.
@@ -260,10 +329,17 @@ class OperatingCurve:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, OperatingCurve):
             return NotImplemented
-        return (self.source, self.info) == (other.source, other.info) and all(
-            np.array_equal(a, b, equal_nan=True)
-            for a, b in ((self.tpr, other.tpr), (self.tnr, other.tnr))
+        return (
+            (self.source, self.info) == (other.source, other.info)
+            and all(
+                np.array_equal(a, b, equal_nan=True)
+                for a, b in ((self.tpr, other.tpr), (self.tnr, other.tnr))
+            )
+            and self._band() == other._band()
         )
+
+    def _band(self) -> list[list[float]]:
+        return [getattr(self, name).tolist() for name in BAND] if self.has_band else []
 
     def to_json(self) -> str:
         """Return the curve as JSON.
@@ -271,14 +347,15 @@ class OperatingCurve:
         Returns
         -------
         str
-            An object with ``distances``, ``tpr``, ``tnr``, ``source`` and ``info``; NaN is
-            null.
+            An object with ``distances``, ``tpr``, ``tnr``, ``source`` and ``info``, and the
+            four edges of the band when there is one; NaN is null.
         """
         rates = {
             name: [None if v != v else v for v in getattr(self, name).tolist()]
             for name in ("distances", "tpr", "tnr")
         }
-        return json.dumps({"source": self.source, "info": dict(self.info), **rates})
+        band = dict(zip(BAND, self._band(), strict=False))
+        return json.dumps({"source": self.source, "info": dict(self.info), **rates, **band})
 
     @classmethod
     def from_json(cls, text: str) -> OperatingCurve:
@@ -298,6 +375,7 @@ class OperatingCurve:
             read = json.loads(text)
             tpr, tnr = (np.array(read[name], dtype=np.float64) for name in ("tpr", "tnr"))
             source, info = str(read.get("source") or ""), dict(read.get("info") or {})
+            band = {name: np.array(read[name], np.float64) for name in BAND if name in read}
             grid = np.array(read.get("distances", GRID), dtype=np.float64)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(
@@ -307,7 +385,7 @@ class OperatingCurve:
             raise DataError(
                 "operating curve: expected distances 0, 0.01, ..., 2, received another grid"
             )
-        return cls(tpr, tnr, source, info)
+        return cls(tpr, tnr, source, info, **band)
 
     def to_frame(self) -> DataFrame:
         """Return the curve as a pandas data frame.
@@ -315,10 +393,12 @@ class OperatingCurve:
         Returns
         -------
         frame : pandas.DataFrame
-            Columns ``distance``, ``cosine``, ``tpr`` and ``tnr``, a row a grid point.
+            Columns ``distance``, ``cosine``, ``tpr`` and ``tnr``, and the band's when there
+            is one; a row a grid point.
         """
         pandas = require("pandas", "pandas")
         columns = {"distance": GRID, "cosine": 1 - GRID**2 / 2, "tpr": self.tpr, "tnr": self.tnr}
+        columns |= dict(zip(BAND, map(np.array, self._band()), strict=False))
         frame: DataFrame = pandas.DataFrame(columns)
         return frame
 
@@ -412,3 +492,25 @@ def _last_at(rate: NDArray[np.float64], target: float, grid: bool) -> float:
         return float(GRID[k])
     share = (rate[k] - target) / (rate[k] - rate[k + 1])
     return float(GRID[k] + share * (GRID[k + 1] - GRID[k]))
+
+
+def _reached(
+    reach: Callable[[NDArray[np.float64], float, bool], float],
+    rate: NDArray[np.float64],
+    target: float,
+    grid: bool,
+) -> float:
+    """Return where a rate reaches a target; 2 when an edge of the band never does."""
+    try:
+        return reach(rate, target, grid)
+    except OpenGCNError:
+        return 2.0
+
+
+def _settled(distance: float, rate: NDArray[np.float64], target: float, *, rises: bool) -> float:
+    """Interpolating back may round to just below the target: move until it does not."""
+    step = np.spacing(distance) * (1 if rises else -1)
+    while np.interp(distance, GRID, rate) < target:
+        distance = float(np.clip(distance + step, 0, 2))
+        step *= 2
+    return distance

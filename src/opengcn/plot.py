@@ -42,6 +42,11 @@ def plot_curve(
     (line,) = ax.plot(curve.distances, curve.tpr, label=f"{prefix}TPR", **style)
     dashed = {"color": line.get_color()} | style | {"linestyle": "--"}
     ax.plot(curve.distances, curve.tnr, label=f"{prefix}TNR", **dashed)
+    if curve.has_band:
+        shade: dict[str, Any] = {"color": line.get_color(), "alpha": 0.15, "linewidth": 0}
+        for rate in ("tpr", "tnr"):
+            low, high = getattr(curve, f"{rate}_low"), getattr(curve, f"{rate}_high")
+            ax.fill_between(curve.distances, low, high, **shade)
     ax.set(xlabel="distance threshold d", ylabel="rate", xlim=(0, 2), ylim=(-0.01, 1.01))
     ax.grid(alpha=0.25)
     ax.legend(frameon=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from opengcn.distance import Metric, convert, rule
@@ -26,6 +26,10 @@ class Threshold:
         Share of different-class pairs that do not (true negative rate). NaN when unknown.
     target : str
         What was asked for, as in "tpr >= 0.9"; "" when nothing was.
+    tpr_low, tpr_high, tnr_low, tnr_high : float
+        90 % interval of the rates at this distance; NaN when the curve had no band.
+    distance_low, distance_high : float
+        90 % interval of the distance that meets the target; NaN likewise.
 
     Examples
     --------
@@ -44,6 +48,12 @@ class Threshold:
     tpr: float = float("nan")
     tnr: float = float("nan")
     target: str = ""
+    tpr_low: float = float("nan")
+    tpr_high: float = float("nan")
+    tnr_low: float = float("nan")
+    tnr_high: float = float("nan")
+    distance_low: float = float("nan")
+    distance_high: float = float("nan")
 
     def __post_init__(self) -> None:
         convert(self.distance, "l2", "l2")  # refuses what is no distance
@@ -120,6 +130,11 @@ class Threshold:
                 f"finds {_percent(self.tpr)} of the true matches (TPR) and rejects "
                 f"{_percent(self.tnr)} of the strangers (TNR)"
             )
+        if self.tpr_low == self.tpr_low:
+            lines.append(
+                f"90 % sure: TPR {_percent(self.tpr_low)} to {_percent(self.tpr_high)}, "
+                f"TNR {_percent(self.tnr_low)} to {_percent(self.tnr_high)}"
+            )
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,8 +145,8 @@ class Threshold:
         dict
             NaN is None.
         """
-        fields = {k: None if v != v else v for k, v in asdict(self).items()}
-        return fields | {
+        plain = {k: None if v != v else v for k, v in asdict(self).items()}
+        return plain | {
             "cosine": self.cosine,
             "squared_l2": self.squared_l2,
             "rule": self.rule(),
@@ -163,8 +178,10 @@ class Threshold:
         """
         try:
             read = json.loads(text)
-            rate = {k: float("nan") if read[k] is None else float(read[k]) for k in ("tpr", "tnr")}
-            return cls(float(read["distance"]), rate["tpr"], rate["tnr"], str(read["target"]))
+            numbers = [f.name for f in fields(cls) if f.name not in ("distance", "target")]
+            given = {k: read[k] for k in numbers if k in read or k in ("tpr", "tnr")}
+            rates = {k: float("nan") if v is None else float(v) for k, v in given.items()}
+            return cls(float(read["distance"]), target=str(read["target"]), **rates)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(
                 f"threshold: expected JSON of a threshold, received {error!r}"

@@ -65,6 +65,10 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]
         for one in (train, cal):
             classes = np.unique(one.require_labels())
             self.seen_.setdefault(one.label_space, []).append(classes)
+        self.summary_ = {
+            name: {"rows": len(data), "classes": int(data.codes.max()) + 1}
+            for name, data in (("train", train), ("cal", cal))
+        }
         self.dim_ = train.dim
         return self
 
@@ -81,6 +85,10 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]
         curve : OperatingCurve
             The estimated curve.
         """
+        return self._estimate(self._checked(test_X))
+
+    def _checked(self, test_X: ArrayLike | EmbeddingSet) -> EmbeddingSet:
+        """Return D_test as a set that this calibrator can estimate."""
         if not hasattr(self, "dim_"):
             raise NotFittedError(f"{type(self).__name__}: expected fit before estimate")
         test = test_X if isinstance(test_X, EmbeddingSet) else EmbeddingSet(test_X)
@@ -89,7 +97,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]
                 f"{test.source}: expected dimension {self.dim_} as in D_train, received {test.dim}"
             )
         self._check_new_classes(test)
-        return self._estimate(test)
+        return test
 
     def _check_new_classes(self, test: EmbeddingSet) -> None:
         if test.labels is None:

@@ -1,233 +1,99 @@
-"""OpenGCN: transductive threshold calibration with a graph network (Zhang et al. 2024)."""
+"""OpenGCN: transductive threshold calibration, in two presets that share one front."""
 
 from __future__ import annotations
 
-import copy
-import warnings
-from dataclasses import asdict
+from abc import abstractmethod
 from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 
 from opengcn import __version__
 from opengcn.calibrators.base import Calibrator
 from opengcn.curve import OperatingCurve
 from opengcn.embeddings import EmbeddingSet
-from opengcn.errors import DataError, OpenGCNError, OpenGCNWarning
-from opengcn.graph.checkpoint import Checkpoint, fingerprint
-from opengcn.graph.inference import Sampling, score_rows, subgraph_estimate
-from opengcn.graph.losses import LossWeights
-from opengcn.graph.network import ConnectivityNetwork, NetworkShape
-from opengcn.graph.tau import TAUS, PairTable, tau_errors
-from opengcn.graph.training import Stage, train
-from opengcn.memo import remembered
+from opengcn.errors import DataError, OpenGCNError
 from opengcn.model_file import read_model, write_model
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["OpenGCN", "load"]
 
-FOLDS = 10  # of the cross-validation for tau (Sec. 3.2)
-TUNING_GRAPHS = 20  # sub-graphs of D_cal scored a fold: every pair is drawn a few times
-
 
 class OpenGCN(Calibrator):
-    """Predicts which pairs of the unlabelled test set share a class, and counts them.
+    """Estimates TPR(d) and TNR(d) of unlabelled embeddings from the graph that they form.
 
-    ``preset="paper"`` is the method of the paper to the letter: one graph attention layer
-    on complete graphs of 256 nodes, the embedding put beside its output, a two-layer pair
-    head; trained on D_train with a balanced connectivity loss and two density losses; then
-    the pair head is reset and trained on D_cal alone; the connectivity threshold tau comes
-    from 10-fold cross-validation over the classes of D_cal; curves are counted on random
-    sub-graphs of the test set until they have converged. What the paper leaves open is
-    chosen in the arguments below; `docs/paper.md` gives the reasons.
+    As `pathlib.Path` makes a path of the right kind, this makes a calibrator of the preset
+    asked for: without arguments the most accurate one, with ``preset="paper"`` the method
+    of the paper to the letter. Both fit, estimate, save and load alike.
 
     Parameters
     ----------
-    preset : {"paper"}, default "paper"
-        The method.
+    preset : {"default", "paper"}, default "default"
+        The method. "default" is described in `opengcn.calibrators.rehearsed` and
+        docs/default.md, "paper" in `opengcn.calibrators.paper` and docs/paper.md.
     seed : int, default 0
-        Seed of weights, training graphs and sub-graphs. Same seed, machine and number of
-        threads: same curve, to the bit.
+        Seed of everything drawn at random. Same seed, same machine: same curve.
     device : str, default "auto"
-        Where the network runs; "auto" takes CUDA when it is there.
-    shape : NetworkShape, optional
-        Sizes of the network, and the kind of attention.
-    loss : LossWeights, optional
-        Weights of the three losses; 0 leaves one out.
-    finetune : bool, default True
-        Reset the pair head and train it on D_cal. False keeps the pretrained one ("PT" in
-        the paper's ablation); tau is then chosen on all of D_cal.
-    pretrain_steps, finetune_steps : int, default 1200 and 400
-        Steps of the two stages, one graph each.
-    sampling : Sampling, optional
-        Size of the sub-graphs, and when enough of them are drawn.
-    checkpoint : path, optional
-        A folder for checkpoints: an interrupted `fit` goes on where it was.
+        Where networks run; "auto" takes CUDA when it is there.
+    **options
+        Further settings of the preset.
 
     Attributes
     ----------
-    network_ : ConnectivityNetwork
-        The trained network.
-    tau_ : float
-        The connectivity threshold.
-    tau_errors_ : ndarray of shape (241,)
-        Cross-validated MAE_comb of each candidate of ``opengcn.graph.tau.TAUS``.
-    history_ : dict of str to list of float
-        Loss of each step of each stage.
     summary_ : dict
         Rows and classes of the sets that it was fitted on.
 
-    References
-    ----------
-    Zhang et al. (2024), Learning for transductive threshold calibration in open-world
-    recognition. CVPR.
+    Examples
+    --------
+    >>> import opengcn as og
+    >>> og.OpenGCN()
+    RehearsedOpenGCN()
+    >>> og.OpenGCN("paper", finetune=False)
+    PaperOpenGCN(finetune=False)
     """
 
-    def __init__(
+    seed: int
+    device: str
+    preset: str
+
+    def __new__(cls, preset: str = "default", **options: Any) -> Self:
+        """Make the calibrator of a preset."""
+        return object.__new__(_preset(preset) if cls is OpenGCN else cls)
+
+    if TYPE_CHECKING:
+
+        def __init__(self, preset: str = "default", **options: Any) -> None: ...
+
+    def estimate(
         self,
-        preset: str = "paper",
+        test_X: ArrayLike | EmbeddingSet,
         *,
-        seed: int = 0,
-        device: str = "auto",
-        shape: NetworkShape = NetworkShape(),  # noqa: B008 - frozen
-        loss: LossWeights = LossWeights(),  # noqa: B008 - frozen
-        finetune: bool = True,
-        pretrain_steps: int = 1200,
-        finetune_steps: int = 400,
-        sampling: Sampling = Sampling(),  # noqa: B008 - frozen
-        checkpoint: str | PathLike[str] | None = None,
-    ) -> None:
-        self.preset = preset
-        self.seed = seed
-        self.device = device
-        self.shape = shape
-        self.loss = loss
-        self.finetune = finetune
-        self.pretrain_steps = pretrain_steps
-        self.finetune_steps = finetune_steps
-        self.sampling = sampling
-        self.checkpoint = checkpoint
-
-    def _fit(self, train_set: EmbeddingSet, cal: EmbeddingSet) -> None:
-        if self.preset != "paper":
-            raise OpenGCNError(f"preset: expected 'paper', received {self.preset!r}")
-        stage = Stage("Pretraining on D_train", self.pretrain_steps, loss=self.loss)
-        key = ("OpenGCN", self.seed, self.device, self.shape, stage)
-        pretrained, losses = remembered(train_set, key, lambda: self._pretrain(train_set, stage))
-        self.network_ = copy.deepcopy(pretrained)
-        self.history_ = {"pretraining": losses}
-        self.tau_errors_ = tau_errors(self._held_out(cal, pretrained))
-        if np.isnan(self.tau_errors_).all():
-            raise OpenGCNError("tau: expected some pairs on both sides of it, received none")
-        self.tau_ = float(TAUS[int(np.nanargmin(self.tau_errors_))])
-        if self.finetune:
-            self.history_["fine-tuning"] = self._tune_head(self.network_, cal, "finetune")
-        self.summary_ = {
-            name: {"rows": len(data), "classes": int(data.codes.max()) + 1}
-            for name, data in (("train", train_set), ("cal", cal))
-        }
-
-    def _pretrain(
-        self, data: EmbeddingSet, stage: Stage
-    ) -> tuple[ConnectivityNetwork, list[float]]:
-        network = ConnectivityNetwork(data.dim, self.shape, self.seed).to(self._device())
-        return network, self._run(network, data, stage, "pretrain")
-
-    def _tune_head(self, network: ConnectivityNetwork, cal: EmbeddingSet, name: str) -> list[float]:
-        network.reset_head(self.seed + 1)
-        stage = Stage("Fine-tuning on D_cal", self.finetune_steps, loss=self.loss)
-        return self._run(network, cal, stage, name)
-
-    def _run(
-        self, network: ConnectivityNetwork, data: EmbeddingSet, stage: Stage, name: str
-    ) -> list[float]:
-        if self.checkpoint is None:
-            return train(network, data, stage, self.seed)
-        identity = fingerprint(data, self.seed, self.shape, stage)
-        file = Checkpoint(Path(self.checkpoint) / f"{name}.safetensors", identity)
-        return train(
-            network,
-            data,
-            stage,
-            self.seed,
-            start=file.restore(network),
-            save=lambda progress: file.save(network, progress),
-        )
-
-    def _held_out(self, cal: EmbeddingSet, pretrained: ConnectivityNetwork) -> list[PairTable]:
-        """Return labelled pairs of D_cal, each scored by a head that has not seen its class."""
-        codes = cal.codes
-        classes = int(codes.max()) + 1
-        everything = np.ones(classes, bool)
-        if not self.finetune:
-            return [self._score(pretrained, cal, everything)]
-        if classes < 3:
-            warnings.warn(
-                f"tau: D_cal has {classes} classes, too few to hold any out; it is chosen on the "
-                f"classes that the head was trained on",
-                OpenGCNWarning,
-                stacklevel=4,
-            )
-            network = copy.deepcopy(pretrained)
-            self._tune_head(network, cal, "finetune")
-            return [self._score(network, cal, everything)]
-        order = np.random.default_rng(self.seed).permutation(classes)
-        tables = []
-        for fold, held in enumerate(np.array_split(order, min(FOLDS, classes))):
-            network = copy.deepcopy(pretrained)
-            self._tune_head(network, cal.subset(~np.isin(codes, held)), f"fold-{fold}")
-            tables.append(self._score(network, cal, np.isin(np.arange(classes), held)))
-        return tables
-
-    def _score(
-        self, network: ConnectivityNetwork, cal: EmbeddingSet, held: np.ndarray
-    ) -> PairTable:
-        """Score pairs of D_cal that touch the held-out classes, on random sub-graphs."""
-        rng = np.random.default_rng(self.seed)
-        codes, table = cal.codes, PairTable()
-        nodes = min(self.sampling.nodes, len(cal))
-        for _ in range(1 if nodes == len(cal) else TUNING_GRAPHS):
-            rows = rng.choice(len(cal), nodes, replace=False)
-            similarity, logits = score_rows(network, cal.take(rows))
-            table.add(similarity, logits, codes[rows], held[codes[rows]])
-        return table
-
-    def _estimate(self, test: EmbeddingSet) -> OperatingCurve:
-        found = subgraph_estimate(self.network_, test, self.tau_, self.sampling, self.seed)
-        if not found.converged:
-            warnings.warn(
-                f"{test.source}: the curves have not converged after {found.graphs} sub-graphs "
-                f"(standard error of TPR {found.error[0]:.4f}, of TNR {found.error[1]:.4f}, "
-                f"tolerance {self.sampling.tolerance})",
-                OpenGCNWarning,
-                stacklevel=3,
-            )
-        curve = OperatingCurve.from_histogram(found.pairs)
-        info = {"subgraphs": found.graphs, "nodes": min(self.sampling.nodes, len(test))}
-        return OperatingCurve(curve.tpr, curve.tnr, f"OpenGCN ({self.preset})", info)
-
-    def plot_history(self, ax: Axes | None = None) -> Axes:
-        """Draw the loss of each stage over its steps.
+        n_classes: float | None = None,
+        prior: float | None = None,
+    ) -> OperatingCurve:
+        """Estimate the operating curve of a set; its labels, if any, are not looked at.
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure by default.
+        test_X : EmbeddingSet, or array_like of shape (n, D)
+            D_test.
+        n_classes : float, optional
+            How many classes the set has, roughly, if that is known: it helps where the
+            graph alone does not tell few wide classes from many narrow ones.
+        prior : float, optional
+            The same hint as a share of same-class pairs among all pairs; give one or none.
 
         Returns
         -------
-        ax : matplotlib.axes.Axes
-            The axes.
+        curve : OperatingCurve
+            The estimated curve.
         """
-        from opengcn.plot import plot_history
-
-        return plot_history(self.history_, ax)
+        test = self._checked(test_X)
+        if n_classes is None and prior is None:
+            return self._estimate(test)
+        return self._estimate_knowing(test, _hint(len(test), n_classes, prior))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model, whole or not at all: safetensors with a JSON header.
@@ -237,32 +103,66 @@ class OpenGCN(Calibrator):
         path : path
             Where to, usually in .ogcn.
         """
-        if not hasattr(self, "network_"):
+        if not hasattr(self, "dim_"):
             raise NotFittedError(f"{type(self).__name__}: expected fit before save")
-        settings = self.get_params() | {
-            "shape": asdict(self.shape),
-            "loss": self.loss._asdict(),
-            "sampling": asdict(self.sampling),
-        }
-        settings.pop("checkpoint")
+        state, arrays = self._state()
         header = {
             "version": __version__,
-            "model": type(self).__name__,
+            "model": "OpenGCN",
+            "preset": self.preset,
             "metric": "l2",
             "dim": self.dim_,
-            "settings": settings,
-            "tau": self.tau_,
+            "seed": self.seed,
             "summary": self.summary_,
             "seen": {space: [c.tolist() for c in parts] for space, parts in self.seen_.items()},
+            "state": state,
         }
-        weights = {k: v.cpu().numpy() for k, v in self.network_.state_dict().items()}
-        losses = {f"history.{k}": np.array(v) for k, v in self.history_.items()}
-        write_model(path, header, weights | losses | {"tau_errors": self.tau_errors_})
+        write_model(path, header, arrays)
 
     def _device(self) -> torch.device:
         if self.device == "auto":
             return torch.device("cuda" if torch.cuda.is_available() else "cpu")
         return torch.device(self.device)
+
+    @abstractmethod
+    def _estimate_knowing(self, test: EmbeddingSet, prior: float) -> OperatingCurve:
+        """Estimate with the share of same-class pairs given by a user."""
+
+    @abstractmethod
+    def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what JSON can hold and arrays: all that `_restore` needs."""
+
+    @abstractmethod
+    def _restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Take up what `_state` returned; seed, device and dimension are set already."""
+
+
+def _preset(name: str) -> type[OpenGCN]:
+    if name == "default":
+        from opengcn.calibrators.rehearsed import RehearsedOpenGCN
+
+        return RehearsedOpenGCN
+    if name == "paper":
+        from opengcn.calibrators.paper import PaperOpenGCN
+
+        return PaperOpenGCN
+    raise OpenGCNError(f"preset: expected 'default' or 'paper', received {name!r}")
+
+
+def _hint(n: int, n_classes: float | None, prior: float | None) -> float:
+    """Return a hint as a prior, in the same way for classes of equal size."""
+    if n_classes is not None and prior is not None:
+        raise OpenGCNError("hint: expected n_classes= or prior=, received both")
+    if n_classes is not None:
+        if not 1 <= n_classes <= n:
+            raise OpenGCNError(
+                f"n_classes: expected 1 to {n}, the number of rows, received {n_classes}"
+            )
+        return max((n / n_classes - 1) / (n - 1), 0.5 / n**2)
+    assert prior is not None
+    if not 0 < prior <= 1:
+        raise OpenGCNError(f"prior: expected a share in (0, 1], received {prior}")
+    return prior
 
 
 def load(path: str | PathLike[str], *, device: str = "auto") -> OpenGCN:
@@ -282,24 +182,10 @@ def load(path: str | PathLike[str], *, device: str = "auto") -> OpenGCN:
     """
     header, arrays = read_model(path)
     try:
-        settings = dict(header["settings"])
-        settings["device"] = device
-        settings["shape"] = NetworkShape(**settings["shape"])
-        settings["loss"] = LossWeights(**settings["loss"])
-        settings["sampling"] = Sampling(**settings["sampling"])
-        model = OpenGCN(**settings)
-        model.dim_, model.tau_ = int(header["dim"]), float(header["tau"])
-        model.summary_ = header["summary"]
+        model = OpenGCN(header["preset"], seed=int(header["seed"]), device=device)
+        model.dim_, model.summary_ = int(header["dim"]), header["summary"]
         model.seen_ = {space: [np.array(c) for c in p] for space, p in header["seen"].items()}
-        model.tau_errors_ = arrays.pop("tau_errors")
-        model.history_ = {
-            name.removeprefix("history."): arrays.pop(name).tolist()
-            for name in sorted(arrays, reverse=True)  # pretraining before fine-tuning
-            if name.startswith("history.")
-        }
-        model.network_ = ConnectivityNetwork(model.dim_, model.shape, model.seed)
-        model.network_.load_state_dict({k: torch.from_numpy(v) for k, v in arrays.items()})
+        model._restore(header["state"], arrays)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise DataError(f"{path}: expected a whole OpenGCN model, received {error!r}") from error
-    model.network_.to(model._device()).eval().requires_grad_(False)
     return model

@@ -112,9 +112,9 @@ def test_model_files_of_others_are_refused(model: og.OpenGCN, tmp_path: Path) ->
         og.load(path)
     model.save(path)
     header = header_of(path)
-    assert (header["schema"], header["metric"], header["dim"]) == (1, "l2", 12)
+    assert (header["schema"], header["metric"], header["dim"]) == (2, "l2", 12)
     save_file({"a": np.ones(3)}, path, {"opengcn": json.dumps(header | {"schema": 99})})
-    with pytest.raises(og.DataError, match="expected schema 1, received 99.*another version"):
+    with pytest.raises(og.DataError, match="expected schema 2, received 99.*another version"):
         og.load(path)
     save_file({"a": np.ones(3)}, path, {"opengcn": json.dumps(header)})
     with pytest.raises(og.DataError, match="expected a whole OpenGCN model"):
@@ -135,7 +135,9 @@ def test_pretraining_alone() -> None:
 
 def test_pretraining_is_shared_between_splits(monkeypatch: pytest.MonkeyPatch) -> None:
     model = og.OpenGCN("paper", **QUICK).fit(TRAIN, CAL)
-    monkeypatch.setattr(og.OpenGCN, "_pretrain", lambda *_: pytest.fail("trained on D_train again"))
+    monkeypatch.setattr(
+        type(model), "_pretrain", lambda *_: pytest.fail("trained on D_train again")
+    )
     other = og.OpenGCN("paper", **QUICK).fit(TRAIN, make(5, 150))
     assert other.history_["pretraining"] == model.history_["pretraining"]
 
@@ -239,9 +241,16 @@ def test_tau_is_the_candidate_with_the_smallest_error() -> None:
 
 
 def test_settings() -> None:
-    with pytest.raises(og.OpenGCNError, match="preset: expected 'paper', received 'best'"):
-        og.OpenGCN("best").fit(TRAIN, CAL)
-    assert og.OpenGCN(loss=LossWeights(1, 0, 0)).get_params()["loss"].average == 0
+    with pytest.raises(og.OpenGCNError, match="preset: expected 'default' or 'paper', received"):
+        og.OpenGCN("best")
+    assert og.OpenGCN("paper", loss=LossWeights(1, 0, 0)).get_params()["loss"].average == 0
+    with pytest.raises(TypeError, match="loss"):
+        og.OpenGCN(loss=LossWeights(1, 0, 0))
+
+
+def test_it_takes_no_hint(model: og.OpenGCN) -> None:
+    with pytest.raises(og.OpenGCNError, match="preset 'paper': expected no hint"):
+        model.estimate(TEST, n_classes=30)
 
 
 def test_history_can_be_drawn(model: og.OpenGCN) -> None:

@@ -1,0 +1,186 @@
+"""The default OpenGCN: learns on D_train, by rehearsal, to read the graph of a test set."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opengcn.calibrators.opengcn import OpenGCN
+from opengcn.curve import OperatingCurve
+from opengcn.embeddings import EmbeddingSet
+from opengcn.errors import DataError, OpenGCNError, OpenGCNWarning
+from opengcn.memo import remembered
+from opengcn.pairs import count_pairs
+from opengcn.rehearsal.episodes import NODES
+from opengcn.rehearsal.examples import rehearse, view
+from opengcn.rehearsal.graph_profile import profile_graph
+from opengcn.rehearsal.readout import Guess, Prediction, Readout
+from opengcn.rehearsal.reference import Reference, quantiles_to_rate
+from opengcn.rehearsal.worlds import World
+from opengcn.threads import one_blas_thread
+
+__all__ = ["RehearsedOpenGCN"]
+
+GRAPHS = 4  # of a test set that are read; the estimate is their mean
+COUNTED = 16_384  # rows of the test set whose pairs are counted for TNR
+FEWEST = 8  # rows that a graph needs
+FEW_PAIRS = 30  # same-class pairs below which the estimate comes with a warning
+
+
+class RehearsedOpenGCN(OpenGCN):
+    """Reads how a set's same-class distances differ from D_cal's off the set's own graph.
+
+    What ``OpenGCN()`` makes. From D_train it makes a thousand rehearsals of the real task:
+    some classes stand for D_cal, others for D_test, with more or fewer classes, long tails,
+    and shifts in embedding space. Of each rehearsed test set it takes what a graph shows
+    without labels (distances to neighbours and to theirs, shared neighbours, and how near
+    D_cal's rows come), and a small network learns from that how far each quantile of the
+    same-class distances lies from D_cal's. TNR is that of all pairs, less the estimated
+    same-class pairs among them. See docs/default.md for the reasons and the figures.
+
+    Parameters
+    ----------
+    preset : {"default"}
+        This method; see `OpenGCN`.
+    seed : int, default 0
+        Seed of episodes, weights and graphs.
+    device : str, default "auto"
+        Where the network runs; "auto" takes CUDA when it is there.
+    episodes : int, default 1200
+        Rehearsals. Their cost is most of `fit`; it is paid once for each D_train.
+
+    Attributes
+    ----------
+    readout_ : Readout
+        The trained networks.
+    reference_ : Reference
+        D_cal in short, with up to 1,024 of its rows.
+    summary_ : dict
+        Rows and classes of the sets that it was fitted on.
+    """
+
+    def __init__(
+        self,
+        preset: str = "default",
+        *,
+        seed: int = 0,
+        device: str = "auto",
+        episodes: int = 1200,
+    ) -> None:
+        self.preset = preset
+        self.seed = seed
+        self.device = device
+        self.episodes = episodes
+
+    def _fit(self, train: EmbeddingSet, cal: EmbeddingSet) -> None:
+        if self.episodes < 10:
+            raise OpenGCNError(f"episodes: expected 10 or more, received {self.episodes}")
+        self.reference_ = Reference.of(cal, np.random.default_rng(self.seed))
+        key = ("rehearsed", self.seed, self.device, self.episodes)
+        self.readout_ = remembered(train, key, lambda: self._rehearse(train))
+
+    def _rehearse(self, train: EmbeddingSet) -> Readout:
+        world = World.of(train, np.random.default_rng(self.seed))
+        examples = rehearse(world, self.episodes, self.seed)
+        return Readout.train(examples, self.seed, self._device())
+
+    def _estimate(self, test: EmbeddingSet) -> OperatingCurve:
+        # Unless told otherwise, classes are about as large as D_cal's.
+        size = max(self.reference_.class_size - 1, 0.5)
+        return self._read(test, Guess(min(size / max(len(test) - 1, 1), 1.0)))
+
+    def _estimate_knowing(self, test: EmbeddingSet, prior: float) -> OperatingCurve:
+        return self._read(test, Guess(prior, sure=True))
+
+    def _read(self, test: EmbeddingSet, guess: Guess) -> OperatingCurve:
+        if len(test) < FEWEST:
+            raise DataError(f"{test.source}: expected {FEWEST} rows or more, received {len(test)}")
+        rng = np.random.default_rng(self.seed)
+        nodes = min(len(test), NODES)
+        seen = []
+        with one_blas_thread():
+            for _ in range(GRAPHS):
+                rows = np.sort(rng.permutation(len(test))[:nodes])
+                graph = np.asarray(test.take(rows), np.float32)
+                seen.append(view(graph, profile_graph(graph, rng), self.reference_, rng))
+        found = self.readout_.predict(seen, self.reference_.quantiles, guess)
+        pairs = found.prior * len(test) * (len(test) - 1) / 2
+        if pairs < FEW_PAIRS:
+            warnings.warn(
+                f"{test.source}: about {pairs:.0f} same-class pairs are to be expected among "
+                f"{len(test)} rows; the estimate then rests on D_cal",
+                OpenGCNWarning,
+                stacklevel=4,
+            )
+        counted = (
+            test
+            if len(test) <= COUNTED
+            else test.subset(np.sort(rng.permutation(len(test))[:COUNTED]))
+        )
+        return _curve(found, _share_below(counted), {"graphs": GRAPHS, "nodes": nodes})
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        reference, readout = self.reference_, self.readout_
+        header = {
+            "episodes": self.episodes,
+            "classes": reference.classes,
+            "class_size": reference.class_size,
+            "stretch": readout.stretch,
+        }
+        return header, readout.arrays() | {
+            "reference.quantiles": reference.quantiles,
+            "reference.negatives": reference.negatives,
+            "reference.rows": reference.rows,
+        }
+
+    def _restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        self.episodes = int(header["episodes"])
+        self.reference_ = Reference(
+            arrays.pop("reference.quantiles"),
+            arrays.pop("reference.negatives"),
+            int(header["classes"]),
+            float(header["class_size"]),
+            arrays.pop("reference.rows"),
+        )
+        self.readout_ = Readout.of_arrays(arrays, float(header["stretch"]), self._device())
+
+
+def _share_below(data: EmbeddingSet) -> NDArray[np.float64]:
+    """Return the share of all pairs below each grid point."""
+    bins = count_pairs(data).different
+    below = np.concatenate([[0], np.cumsum(bins)[:-1]])
+    return np.asarray(below / bins.sum(), np.float64)
+
+
+def _curve(found: Prediction, below: NDArray[np.float64], info: dict[str, Any]) -> OperatingCurve:
+    """Return the curve of a prediction, given the share of all pairs below each distance."""
+    tpr = quantiles_to_rate(found.quantiles)
+    low, high = quantiles_to_rate(found.high), quantiles_to_rate(found.low)
+    tnr = _tnr(below, tpr, found.prior)
+    tnr_low = np.minimum(_tnr(below, low, found.prior_low), tnr)
+    tnr_high = np.maximum(_tnr(below, high, found.prior_high), tnr)
+    return OperatingCurve(
+        tpr,
+        tnr,
+        "OpenGCN",
+        info | {"prior": found.prior, "confidence": 0.9},
+        tpr_low=np.minimum(low, tpr),
+        tpr_high=np.maximum(high, tpr),
+        tnr_low=tnr_low,
+        tnr_high=tnr_high,
+    )
+
+
+def _tnr(below: NDArray[np.float64], tpr: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
+    """Return 1 - F0 with F0 = (F - prior TPR) / (1 - prior): all pairs, less the same-class ones.
+
+    No distance can have more same-class pairs than pairs: that bounds the prior.
+    """
+    inner = (tpr > 0.05) & (tpr < 0.95)
+    if inner.any():
+        prior = min(prior, float((below[inner] / tpr[inner]).min()))
+    strangers = (below - prior * tpr) / (1 - prior)
+    return 1 - np.maximum.accumulate(strangers.clip(0, 1))

@@ -1,0 +1,206 @@
+"""Examples for the readout: what a set shows beside a reference, and what is true of it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opengcn.errors import OpenGCNError
+from opengcn.progress import progress_bar
+from opengcn.rehearsal.episodes import Episode, draw_episode
+from opengcn.rehearsal.graph_profile import (
+    GraphProfile,
+    distances,
+    profile_graph,
+    rank_profile,
+)
+from opengcn.rehearsal.reference import LEVELS, Reference
+from opengcn.rehearsal.worlds import World
+from opengcn.threads import cores, one_blas_thread
+
+__all__ = ["Examples", "View", "rehearse", "view"]
+
+COMPARED = 128  # rows of the reference that are compared with the graph
+AT_LEVELS = [0, 2, 6, 12, 18]  # quantiles of the reference at which pairs are counted
+AT_SHARES = np.array([0.3, 0.4, 0.5, 0.6, 0.7, 0.8])  # and at these shares of the mean distance
+FEWEST_PAIRS = 6  # same-class pairs that an episode needs in either set
+FEWEST_NODES = 8
+OVERLAP = 0.1  # of episodes let classes of the reference into the test set: it does happen
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A graph seen beside a reference.
+
+    Attributes
+    ----------
+    features : ndarray of shape (F,)
+        Input of the readout.
+    bounds : ndarray of shape (5,)
+        log(F(q_p) / p): were the reference's quantiles q_p true of the graph, no prior
+        above F(q_p) / p could be.
+    """
+
+    features: Floats
+    bounds: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Views of rehearsed test sets with the truth, stacked.
+
+    Attributes
+    ----------
+    features, bounds : ndarray of shape (e, F), (e, 5)
+        See `View`.
+    reference, truth : ndarray of shape (e, 24)
+        Quantiles of same-class distances in the rehearsed D_cal and D_test.
+    log_prior : ndarray of shape (e,)
+        Logarithm of the share of same-class pairs in the rehearsed D_test.
+    """
+
+    features: Floats
+    bounds: Floats
+    reference: Floats
+    truth: Floats
+    log_prior: Floats
+
+    def __len__(self) -> int:
+        return len(self.log_prior)
+
+
+def view(
+    nodes: Floats, profile: GraphProfile, reference: Reference, rng: np.random.Generator
+) -> View:
+    """Look at a graph beside a reference.
+
+    Pairs of a reference row and a node are of different classes when the graph holds none
+    of D_cal's: how many of them are near shows which near pairs of the graph are chance.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n, D)
+        Unit vectors.
+    profile : GraphProfile
+        Of the same nodes.
+    reference : Reference
+        D_cal.
+    rng : Generator
+        Chooses the rows that are compared.
+
+    Returns
+    -------
+    seen : View
+        The features.
+    """
+    mean, quantiles = profile.mean_distance, reference.quantiles
+    rows = reference.rows[rng.permutation(len(reference.rows))[:COMPARED]]
+    crossing = np.sort(distances(rows, nodes), axis=1)
+    points = np.concatenate([quantiles[AT_LEVELS], mean * AT_SHARES])
+    inside = np.log(_share(profile.pair_distances, points))
+    across = np.log(_share(np.sort(crossing[:, ::4], axis=None), points))
+    bounds = inside[: len(AT_LEVELS)] - np.log(LEVELS[AT_LEVELS])
+    features = [
+        profile.statistics,
+        np.log(np.maximum(quantiles[::3], 1e-3) / mean),
+        [quantiles[12]],
+        reference.negatives / mean,
+        [reference.negatives[0], np.log(reference.classes)],
+        bounds,
+        rank_profile(crossing, mean).mean(0),
+        [crossing.mean() / mean, crossing.std() / mean],
+        inside[len(AT_LEVELS) :],
+        across,
+        inside - across,
+    ]
+    return View(np.concatenate(features).astype(np.float32), bounds.astype(np.float32))
+
+
+def _share(ordered: Floats, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of distances below each point, never quite 0."""
+    return (np.searchsorted(ordered, points) + 0.5) / (len(ordered) + 1)
+
+
+def rehearse(world: World, count: int, seed: int, *, progress: bool = True) -> Examples:
+    """Draw episodes and look at each.
+
+    Parameters
+    ----------
+    world : World
+        D_train.
+    count : int
+        How many.
+    seed : int
+        Episode e depends on the seed and e alone, whatever the number of threads.
+    progress : bool, default True
+        Show a bar when it takes more than two seconds.
+
+    Returns
+    -------
+    examples : Examples
+        `count` of them.
+    """
+
+    def one(e: int) -> tuple[View, Reference, NDArray[Any], float]:
+        rng = np.random.default_rng([seed, e])
+        episode, within = _usable(world, rng)
+        reference = Reference.of_rows(episode.cal, episode.cal_labels)
+        nodes = episode.test
+        profile = profile_graph(nodes, rng)
+        if rng.random() < OVERLAP:
+            intruders = episode.cal[: max(2, min(len(episode.cal) // 2, len(nodes) // 10))]
+            nodes = np.concatenate([nodes, intruders])
+        pairs = len(episode.test) * (len(episode.test) - 1) / 2
+        truth = np.quantile(within, LEVELS)
+        return view(nodes, profile, reference, rng), reference, truth, len(within) / pairs
+
+    with (
+        one_blas_thread(),
+        ThreadPoolExecutor(cores()) as pool,
+        progress_bar("Rehearsing on D_train", count, show=progress) as advance,
+    ):
+        done = []
+        for result in pool.map(one, range(count)):
+            done.append(result)
+            advance(1)
+    stacked = [
+        [v.features for v, *_ in done],
+        [v.bounds for v, *_ in done],
+        [r.quantiles for _, r, *_ in done],
+        [t for *_, t, _ in done],
+        np.log([p for *_, p in done]),
+    ]
+    return Examples(*(np.asarray(part, np.float32) for part in stacked))
+
+
+def _usable(world: World, rng: np.random.Generator) -> tuple[Episode, Floats]:
+    """Draw until both sets have some same-class pairs; return those of the test set as well."""
+    for _ in range(1000):
+        episode = draw_episode(world, rng)
+        within = _within(episode.test, episode.test_labels)
+        size = np.bincount(episode.cal_labels)
+        enough = (size * (size - 1)).sum() // 2 >= FEWEST_PAIRS and (size > 0).sum() > 1
+        if enough and len(within) >= FEWEST_PAIRS and len(episode.test) >= FEWEST_NODES:
+            return episode, within
+    raise OpenGCNError(
+        f"D_train: expected enough rows to rehearse on, received {len(world.members)} classes of "
+        f"{len(world.images)} rows altogether"
+    )
+
+
+def _within(rows: Floats, labels: NDArray[np.int64]) -> Floats:
+    """Return the distances of all same-class pairs."""
+    order = np.argsort(labels, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+    parts = [np.empty(0, np.float32)]
+    for group in groups:
+        if len(group) > 1:
+            i, j = np.triu_indices(len(group), 1)
+            parts.append(distances(rows[group], rows[group])[i, j])
+    return np.concatenate(parts)

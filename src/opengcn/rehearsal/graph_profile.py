@@ -1,0 +1,171 @@
+"""What a graph of unlabelled embeddings shows: distances to neighbours, shared neighbours.
+
+Distances are relative to the mean distance of the graph: on shifted sets relative profiles
+keep their meaning, absolute ones do not. The cost is linear in the number of nodes, since
+only `ANCHORS` nodes and their five neighbours are looked at from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["GraphProfile", "distances", "profile_graph", "rank_profile"]
+
+ANCHORS = 256
+NEIGHBOURS = 5  # whose own profiles are averaged: one round of message passing
+RANKS = np.array([1, 2, 3, 5, 8, 12, 20])
+SHARES = np.array(
+    [0.001, 0.002, 0.004, 0.008, 0.012, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.32, 0.5, 0.8]
+)
+SPREAD_OF = [0, 2, 6, 9, 11]  # rank features whose 10 % and 90 % quantiles over nodes are kept
+THIN = 4  # of the anchors' distances, one in so many is kept for the distribution of all pairs
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class GraphProfile:
+    """Label-free description of a graph.
+
+    Attributes
+    ----------
+    statistics : ndarray of shape (F,)
+        Pooled over the anchors.
+    mean_distance : float
+        Of all pairs.
+    pair_distances : ndarray
+        A sample of the distances of all pairs, sorted.
+    """
+
+    statistics: Floats
+    mean_distance: float
+    pair_distances: Floats
+
+
+def distances(A: Floats, B: Floats) -> Floats:
+    """Return the distances of unit vectors.
+
+    Parameters
+    ----------
+    A, B : ndarray of shape (a, D), (b, D)
+        Unit vectors.
+
+    Returns
+    -------
+    d : ndarray of shape (a, b)
+        Distances.
+    """
+    squared: Floats = A @ B.T
+    squared *= -2
+    squared += 2
+    np.maximum(squared, 0, out=squared)
+    np.sqrt(squared, out=squared)
+    return squared
+
+
+def rank_profile(ordered: Floats, mean: float) -> Floats:
+    """Return relative distances at fixed ranks and at fixed shares of the graph.
+
+    Parameters
+    ----------
+    ordered : ndarray of shape (r, n)
+        Ascending distances of r nodes to n others.
+    mean : float
+        Mean distance of the graph.
+
+    Returns
+    -------
+    profile : ndarray of shape (r, 21)
+        The distances at those ranks over the mean.
+    """
+    n = ordered.shape[1]
+    at = np.concatenate([RANKS, (SHARES * n).round().astype(int)]).clip(1, n) - 1
+    return ordered[:, at] / np.float32(mean)
+
+
+def profile_graph(nodes: Floats, rng: np.random.Generator) -> GraphProfile:
+    """Describe a graph.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n, D)
+        Unit vectors, n >= 8.
+    rng : Generator
+        Chooses the anchors.
+
+    Returns
+    -------
+    profile : GraphProfile
+        Equal for equal graphs and generators.
+    """
+    n = len(nodes)
+    anchors = rng.permutation(n)[:ANCHORS]
+    d = _from(nodes, anchors)
+    mean = max(float(d.sum() / (d.size - len(anchors))), 1e-6)  # all rows may be the same
+    k = min(max(20, min(80, round(0.02 * n))), n - 1)
+    own, near = _describe(d, mean, k)
+    others = near[:, :NEIGHBOURS].ravel()
+    theirs, their_near = _describe(_from(nodes, others), mean, k)
+    around = theirs.reshape(len(anchors), -1, theirs.shape[1]).mean(1)
+    overlap = _overlap(anchors, near, their_near.reshape(len(anchors), -1, k), n, k)
+    by_node = np.concatenate([own, around, overlap], 1)
+    centred = nodes - nodes.mean(0)
+    variance = np.maximum(np.linalg.eigvalsh(centred.T @ centred / n), 0)
+    total = max(float(variance.sum()), 1e-12)
+    top = np.zeros(3)
+    top[-min(3, len(variance)) :] = variance[-3:] / total
+    statistics = np.concatenate(
+        [
+            by_node.mean(0),
+            own.std(0),
+            overlap.std(0),
+            np.quantile(own[:, SPREAD_OF], [0.1, 0.9], axis=0).ravel(),
+            np.quantile(overlap[:, :3], [0.1, 0.9], axis=0).ravel(),
+            [mean, np.log(total**2 / max(float((variance**2).sum()), 1e-12))],
+            top,
+            [np.log(n)],
+        ]
+    ).astype(np.float32)
+    d[np.arange(len(anchors)), anchors] = np.nan  # not a pair: sorts to the end
+    sample = np.sort(d[:, ::THIN] if n >= 64 else d, axis=None)
+    return GraphProfile(statistics, mean, sample[: np.isfinite(sample).sum()])
+
+
+def _from(nodes: Floats, rows: NDArray[Any]) -> Floats:
+    d = distances(nodes[rows], nodes)
+    d[np.arange(len(rows)), rows] = 0
+    return d
+
+
+def _describe(d: Floats, mean: float, k: int) -> tuple[Floats, NDArray[np.int64]]:
+    """Return profiles (r, 23) of nodes, and their k nearest neighbours (r, k), from distances."""
+    near = np.argpartition(d, k, axis=1)[:, : k + 1]
+    by_distance = np.argsort(np.take_along_axis(d, near, 1), axis=1, kind="stable")
+    near = np.take_along_axis(near, by_distance, 1)[:, 1:]
+    ordered = np.sort(d, axis=1)[:, 1:]
+    spread = np.stack([ordered.mean(1), ordered.std(1)], 1) / np.float32(mean)
+    return np.concatenate([rank_profile(ordered, mean), spread], 1), near
+
+
+def _overlap(
+    anchors: NDArray[Any], near: NDArray[Any], theirs: NDArray[Any], n: int, k: int
+) -> Floats:
+    """Return how far anchors and their neighbours share neighbours (a, 6).
+
+    Shared among the nearest 5, 20 and 2 % of the graph; with the first neighbour alone
+    among 20; how often a neighbour has the anchor among its own 5 and 20.
+    """
+    shared = []
+    for size in (5, 20, k):
+        member = np.zeros((len(anchors), n), bool)
+        np.put_along_axis(member, near[:, :size], True, axis=1)
+        member[np.arange(len(anchors)), anchors] = True
+        hit = np.take_along_axis(member, theirs[:, :, :size].reshape(len(anchors), -1), 1)
+        shared.append(hit.reshape(len(anchors), theirs.shape[1], -1).mean(2))
+    back = [(theirs[:, :, :size] == anchors[:, None, None]).any(2).mean(1) for size in (5, 20)]
+    columns = [*(s.mean(1) for s in shared), shared[1][:, 0], *back]
+    return np.stack(columns, 1).astype(np.float32)

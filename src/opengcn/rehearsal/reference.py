@@ -1,0 +1,144 @@
+"""The reference: what D_cal's labels say about same-class and different-class distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opengcn.embeddings import EmbeddingSet
+from opengcn.memo import exact_curve
+from opengcn.pairs import GRID
+from opengcn.rehearsal.graph_profile import distances
+
+__all__ = ["LEVELS", "Reference", "quantiles_to_rate", "rate_to_quantiles"]
+
+LEVELS = (np.arange(24) + 0.5) / 24  # of the quantiles that stand for a curve
+ROWS = 1024  # of D_cal that are kept, to be compared with a test set
+
+Floats = NDArray[np.float32]
+Rate = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A labelled set in short.
+
+    Attributes
+    ----------
+    quantiles : ndarray of shape (24,)
+        Of the distances of same-class pairs, at `LEVELS`.
+    negatives : ndarray of shape (3,)
+        Mean, standard deviation and 5 % quantile of the distances of other pairs.
+    classes : int
+        How many classes.
+    class_size : float
+        Mean size of the class of a row.
+    rows : ndarray of shape (m, D)
+        Some of its rows.
+    """
+
+    quantiles: Rate
+    negatives: Rate
+    classes: int
+    class_size: float
+    rows: Floats
+
+    @classmethod
+    def of(cls, cal: EmbeddingSet, rng: np.random.Generator) -> Self:
+        """Make the reference of D_cal, from its exact curve.
+
+        Parameters
+        ----------
+        cal : EmbeddingSet
+            D_cal, labelled.
+        rng : Generator
+            Chooses the rows that are kept.
+
+        Returns
+        -------
+        reference : Reference
+            The reference.
+        """
+        curve = exact_curve(cal)
+        below = 1 - curve.tnr
+        middle, share = (GRID[1:] + GRID[:-1]) / 2, np.diff(below)
+        mean = float(middle @ share)
+        spread = float(np.sqrt((middle - mean) ** 2 @ share))
+        low = float(np.interp(0.05, below, GRID))
+        rows = rng.permutation(len(cal))[:ROWS]
+        return cls(
+            rate_to_quantiles(curve.tpr),
+            np.array([mean, spread, low]),
+            *_classes(cal.codes),
+            np.asarray(cal.take(np.sort(rows)), np.float32),
+        )
+
+    @classmethod
+    def of_rows(cls, rows: Floats, labels: NDArray[Any]) -> Self:
+        """Make the reference of a small labelled set, from every pair.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (m, D)
+            Unit vectors.
+        labels : ndarray of shape (m,)
+            Classes 0, 1, ...
+
+        Returns
+        -------
+        reference : Reference
+            The reference.
+        """
+        i, j = np.triu_indices(len(rows), 1)
+        d = distances(rows, rows)[i, j]
+        same = labels[i] == labels[j]
+        other = d[~same]
+        negatives = np.array([other.mean(), other.std(), np.quantile(other, 0.05)])
+        quantiles = np.quantile(d[same], LEVELS).astype(np.float64)
+        return cls(quantiles, negatives, *_classes(labels), rows)
+
+
+def _classes(labels: NDArray[Any]) -> tuple[int, float]:
+    size = np.bincount(labels)
+    return int((size > 0).sum()), float((size**2).sum() / size.sum())
+
+
+def rate_to_quantiles(rate: Rate) -> Rate:
+    """Return the quantiles at `LEVELS` of a rising rate on the grid.
+
+    Parameters
+    ----------
+    rate : ndarray of shape (201,)
+        TPR.
+
+    Returns
+    -------
+    quantiles : ndarray of shape (24,)
+        Distances at which it reaches the levels.
+    """
+    # Flat stretches have no single inverse; a hair of slope picks one.
+    return np.interp(LEVELS, rate + GRID * 1e-12, GRID)
+
+
+def quantiles_to_rate(quantiles: Rate) -> Rate:
+    """Return the rising rate on the grid that has these quantiles.
+
+    Parameters
+    ----------
+    quantiles : ndarray of shape (24,)
+        Ascending distances at `LEVELS`.
+
+    Returns
+    -------
+    rate : ndarray of shape (201,)
+        Linear between them; beyond, it goes on for half a level as steeply, and a bit more.
+    """
+    low = max(0.0, quantiles[0] - 1.2 * (quantiles[1] - quantiles[0]))
+    high = min(2.0, quantiles[-1] + 1.2 * (quantiles[-1] - quantiles[-2]))
+    at = np.concatenate([[low], quantiles, [high]])
+    at = np.maximum.accumulate(at) + 1e-9 * np.arange(len(at))
+    rate: Rate = np.interp(GRID, at, np.concatenate([[0.0], LEVELS, [1.0]]))
+    return rate

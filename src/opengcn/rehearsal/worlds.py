@@ -1,0 +1,120 @@
+"""D_train taken apart into class means and residuals, so that new worlds can be put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opengcn.embeddings import EmbeddingSet
+
+__all__ = ["World"]
+
+ROWS = 32_768  # of D_train that are kept: a few hundred classes are plenty to rehearse on
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Embeddings as centre + class mean + residual.
+
+    Attributes
+    ----------
+    centre : ndarray of shape (D,)
+        Mean of all rows.
+    means : ndarray of shape (C, D)
+        Class means, less the centre.
+    residuals : ndarray of shape (n, D)
+        Rows less their class mean, scaled up by sqrt(m / (m - 1)) in a class of m rows: a
+        mean of few rows sits too close to them.
+    members : tuple of ndarray
+        Row numbers of each class.
+    images : ndarray of shape (n, D)
+        Rows less the centre.
+    axes : ndarray of shape (D, D)
+        Principal axes, in columns. Mirroring along them makes a class elsewhere in space
+        that keeps its shape, and keeps the covariance of the whole.
+    """
+
+    centre: Floats
+    means: Floats
+    residuals: Floats
+    members: tuple[Ints, ...]
+    images: Floats
+    axes: Floats
+
+    @classmethod
+    def of(cls, train: EmbeddingSet, rng: np.random.Generator) -> Self:
+        """Take D_train apart.
+
+        Parameters
+        ----------
+        train : EmbeddingSet
+            D_train, labelled.
+        rng : Generator
+            Chooses rows when there are more than 32,768.
+
+        Returns
+        -------
+        world : World
+            Classes of one row are left out.
+        """
+        rows = _some_rows(train.codes, rng)
+        X: Floats = np.asarray(train.take(rows), np.float32)
+        codes = np.unique(train.codes[rows], return_inverse=True)[1]
+        order = np.argsort(codes, kind="stable")
+        members = tuple(np.split(order, np.flatnonzero(np.diff(codes[order])) + 1))
+        centre = X.mean(0)
+        images = X - centre
+        means = np.stack([images[m].mean(0) for m in members])
+        size = np.bincount(codes)[codes][:, None]
+        residuals = (images - means[codes]) * np.sqrt(size / (size - 1)).astype(np.float32)
+        axes = np.linalg.eigh(images.T @ images)[1].astype(np.float32)
+        return cls(centre, means, residuals, members, images, axes)
+
+    @property
+    def dim(self) -> int:
+        """Dimension D."""
+        return int(self.means.shape[1])
+
+    def direction(self, rng: np.random.Generator) -> Floats:
+        """Draw a direction that a whole set may lean to: its own centre, an image, or any.
+
+        Parameters
+        ----------
+        rng : Generator
+            Source of randomness.
+
+        Returns
+        -------
+        direction : ndarray of shape (D,)
+            Unit vector.
+        """
+        pick = rng.random()
+        if pick < 0.25:
+            return _unit(self.centre)
+        if pick < 0.5:
+            return _unit(self.images[rng.integers(len(self.images))] + self.centre)
+        return _unit(rng.standard_normal(self.dim).astype(np.float32))
+
+
+def _unit(v: Floats) -> Floats:
+    return v / np.float32(max(float(np.linalg.norm(v)), 1e-12))
+
+
+def _some_rows(codes: NDArray[Any], rng: np.random.Generator) -> Ints:
+    """Return rows of classes with two rows or more, at most ROWS, the same share of each class."""
+    size = np.bincount(codes)
+    rows = rng.permutation(np.flatnonzero(size[codes] > 1))
+    if len(rows) <= ROWS:
+        return np.sort(rows)
+    classes = rng.permutation(np.flatnonzero(size > 1))[: ROWS // 2]
+    rows = rows[np.isin(codes[rows], classes)]
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    first = np.flatnonzero(np.r_[True, np.diff(codes[rows]) > 0])
+    rank = np.arange(len(rows)) - np.repeat(first, np.diff(np.r_[first, len(rows)]))
+    return np.sort(rows[rank < max(2, ROWS // len(first))])

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+import opengcn as og
+from opengcn.calibrators import rehearsed
+from opengcn.calibrators.rehearsed import _tnr
+from opengcn.rehearsal import readout
+
+
+def make(classes: int, size: int, seed: int, concentration: float = 30.0) -> og.EmbeddingSet:
+    data = og.datasets.synthetic(classes, size, 16, concentration=concentration, seed=seed)
+    return og.EmbeddingSet(data.embeddings, data.labels, label_space=f"seed {seed}")
+
+
+TRAIN, CAL, TEST = make(40, 20, 0), make(8, 20, 1, 20), make(60, 15, 2, 20)
+
+
+@pytest.fixture(scope="module")
+def model() -> og.OpenGCN:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(readout, "STEPS", 250)
+        return og.OpenGCN(episodes=150).fit(TRAIN, CAL)
+
+
+def test_it_is_the_default(model: og.OpenGCN) -> None:
+    assert isinstance(model, rehearsed.RehearsedOpenGCN)
+    assert isinstance(model, og.OpenGCN)
+    assert type(og.OpenGCN(preset="default")) is type(model)
+    assert clone(model).get_params() == model.get_params()
+    assert model.summary_["cal"] == {"rows": 160, "classes": 8}
+
+
+def test_it_follows_a_shift_that_the_calibration_set_has_not_seen(model: og.OpenGCN) -> None:
+    """Noise on the test set alone: D_cal's curve is wrong, the graph shows it."""
+    rng = np.random.default_rng(0)
+    X = TEST.embeddings + 0.6 * rng.standard_normal(TEST.embeddings.shape) / 4
+    noisy = og.EmbeddingSet(X, TEST.labels)
+    truth = og.OperatingCurve.from_labels(noisy)
+    hard = og.SplitCurve().fit(TRAIN, CAL).estimate(noisy.unlabelled()).mae(truth)
+    assert model.estimate(noisy.unlabelled()).mae(truth) < 0.6 * hard
+
+
+def test_the_curve_says_how_sure_it_is(model: og.OpenGCN) -> None:
+    curve = model.estimate(TEST.unlabelled())
+    assert curve.source == "OpenGCN"
+    assert curve.info["graphs"] == 4
+    assert curve.info["nodes"] == 900
+    assert 0 < curve.info["prior"] < 1
+    truth = og.OperatingCurve.from_labels(TEST)
+    inner = (truth.tpr > 0.02) & (truth.tpr < 0.98)
+    inside = (curve.tpr_low <= truth.tpr) & (truth.tpr <= curve.tpr_high)
+    assert inside[inner].mean() > 0.8
+    threshold = curve.threshold(tpr=0.9)
+    assert threshold.tpr_low < 0.9 < threshold.tpr_high
+    assert threshold.distance_low < threshold.distance < threshold.distance_high
+    assert curve.threshold(tpr=0.9, confidence=0.9).distance > threshold.distance
+
+
+def test_labels_and_order_do_not_matter(model: og.OpenGCN) -> None:
+    assert model.estimate(TEST) == model.estimate(TEST.embeddings)
+    turned = TEST.subset(np.random.default_rng(0).permutation(len(TEST)))
+    a, b = model.estimate(TEST), model.estimate(turned.unlabelled())
+    assert np.abs(a.tpr - b.tpr).max() < 0.03  # other anchors and rows compared, the same graph
+
+
+def test_save_and_load_is_the_identity(model: og.OpenGCN, tmp_path: Path) -> None:
+    model.save(tmp_path / "m.ogcn")
+    again = og.load(tmp_path / "m.ogcn")
+    assert again.estimate(TEST) == model.estimate(TEST)
+    assert again.estimate(TEST, n_classes=60) == model.estimate(TEST, n_classes=60)
+    assert again.get_params() == model.get_params()
+    with pytest.raises(og.DataError, match="expected classes that are not in D_train or D_cal"):
+        again.estimate(CAL)
+    with pytest.raises(og.DataError, match="expected dimension 16"):
+        again.estimate(np.eye(10))
+
+
+def test_rehearsing_is_shared_between_calibration_sets(
+    model: og.OpenGCN, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rehearsed, "rehearse", lambda *_: pytest.fail("rehearsed again"))
+    other = clone(model).fit(TRAIN, make(5, 20, 9))
+    assert other.readout_ is model.readout_
+    assert other.estimate(TEST) != model.estimate(TEST)
+
+
+def test_same_seed_same_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readout, "STEPS", 20)
+    first, second = (
+        og.OpenGCN(seed=3, episodes=10)
+        .fit(make(10, 10, 0).embeddings, make(10, 10, 0).labels, CAL.embeddings, CAL.codes + 100)
+        .estimate(TEST.embeddings)
+        for _ in range(2)
+    )
+    assert first == second
+
+
+def test_hints(model: og.OpenGCN) -> None:
+    few, many = model.estimate(TEST, n_classes=10), model.estimate(TEST, n_classes=300)
+    assert few.info["prior"] > many.info["prior"]
+    same = model.estimate(TEST, prior=(900 / 10 - 1) / 899)
+    assert same == few
+    for bad in ({"n_classes": 0}, {"n_classes": 901}, {"prior": 0}, {"prior": 1.5}):
+        with pytest.raises(og.OpenGCNError, match="expected"):
+            model.estimate(TEST, **bad)
+    with pytest.raises(og.OpenGCNError, match="received both"):
+        model.estimate(TEST, n_classes=10, prior=0.1)
+
+
+def rows(n: int) -> NDArray[np.float32]:
+    return np.random.default_rng(0).permutation(TEST.embeddings)[:n]
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        rows(8),
+        rows(50),
+        np.repeat(rows(100), 10, axis=0),
+        CAL.embeddings,
+        make(1, 200, 7).embeddings,
+        make(200, 1, 8).embeddings,
+        np.repeat(rows(1), 30, axis=0),
+    ],
+    ids=["8 rows", "50 rows", "10 x duplicated", "D_cal", "one class", "singletons", "one point"],
+)
+def test_strange_sets_give_a_curve(model: og.OpenGCN, X: NDArray[np.float32]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", og.OpenGCNWarning)
+        curve = model.estimate(X)
+    assert (np.diff(curve.tpr) >= 0).all()
+    assert (np.diff(curve.tnr) <= 0).all()
+    assert curve.tpr[-1] > 0.9
+    assert (curve.tpr_high - curve.tpr_low).max() > 0.02
+
+
+def test_a_set_without_matches_is_said(model: og.OpenGCN) -> None:
+    with pytest.warns(og.OpenGCNWarning, match="same-class pairs are to be expected among 12 rows"):
+        model.estimate(make(12, 1, 8).embeddings)
+    with pytest.raises(og.DataError, match="expected 8 rows or more, received 5"):
+        model.estimate(rows(5))
+    with pytest.raises(og.OpenGCNError, match="episodes: expected 10 or more"):
+        og.OpenGCN(episodes=3).fit(TRAIN, CAL)
+
+
+def test_tnr_leaves_the_true_matches_out() -> None:
+    """F0 = (F - prior F1) / (1 - prior), from a set whose parts are known."""
+    truth = og.OperatingCurve.from_labels(TEST)
+    same = 60 * 15 * 14 / 2
+    prior = same / (900 * 899 / 2)
+    below = prior * truth.tpr + (1 - prior) * (1 - truth.tnr)
+    np.testing.assert_allclose(_tnr(below, truth.tpr, prior), truth.tnr, atol=1e-9)
+    too_much = _tnr(below, truth.tpr, 0.5)  # more than there are near pairs: bounded
+    assert np.abs(too_much - truth.tnr).max() < 0.02
+
+
+def test_large_sets_cost_no_more(model: og.OpenGCN, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows beyond the sample are never read."""
+    monkeypatch.setattr(rehearsed, "COUNTED", 300)
+    monkeypatch.setattr(rehearsed, "NODES", 200)
+    read: list[int] = []
+    take = og.EmbeddingSet.take
+
+    def counting(self: og.EmbeddingSet, wanted: NDArray[np.int64]) -> NDArray[np.float32]:
+        read.append(len(wanted))
+        return take(self, wanted)
+
+    monkeypatch.setattr(og.EmbeddingSet, "take", counting)
+    model.estimate(TEST.unlabelled())
+    assert sum(read) <= 4 * 200 + 300

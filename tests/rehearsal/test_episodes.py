@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import opengcn as og
+from opengcn.rehearsal import episodes
+from opengcn.rehearsal.episodes import _mirrored, draw_episode
+from opengcn.rehearsal.graph_profile import distances
+from opengcn.rehearsal.worlds import World
+
+
+def labelled(classes: int, size: int, seed: int = 0) -> og.EmbeddingSet:
+    return og.datasets.synthetic(classes, size, 16, concentration=20.0, seed=seed)
+
+
+def world(classes: int = 30, size: int = 20, seed: int = 0) -> World:
+    return World.of(labelled(classes, size, seed), np.random.default_rng(0))
+
+
+WORLD = world()
+
+
+def test_episodes_are_sound() -> None:
+    for seed in range(40):
+        episode = draw_episode(WORLD, np.random.default_rng(seed))
+        for rows, labels in (
+            (episode.cal, episode.cal_labels),
+            (episode.test, episode.test_labels),
+        ):
+            assert len(rows) == len(labels)
+            assert np.isfinite(rows).all()
+            np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-4)
+        assert len(episode.test) <= episodes.NODES
+        assert len(np.unique(episode.cal_labels)) >= 2
+
+
+def test_same_seed_same_episode() -> None:
+    one, two = (draw_episode(WORLD, np.random.default_rng(5)) for _ in range(2))
+    np.testing.assert_array_equal(one.test, two.test)
+    np.testing.assert_array_equal(one.cal, two.cal)
+
+
+def test_without_shifts_rows_are_those_of_the_training_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is put together again is the world, up to the scale of its residuals."""
+    monkeypatch.setattr(episodes, "GAP", 0.0)
+    monkeypatch.setattr(episodes, "SHIFTED", 0.0)
+    originals = (WORLD.images + WORLD.centre).astype(np.float32)
+    originals /= np.linalg.norm(originals, axis=1, keepdims=True)
+    nearest = []
+    for seed in range(10):
+        episode = draw_episode(WORLD, np.random.default_rng(seed))
+        nearest.append(distances(episode.cal, originals).min(1).max())
+    assert np.median(nearest) < 0.1
+
+
+def test_the_number_of_classes_varies_widely() -> None:
+    counts = [
+        len(np.unique(draw_episode(WORLD, np.random.default_rng(s)).test_labels)) for s in range(40)
+    ]
+    assert min(counts) < 30
+    assert max(counts) > 10 * len(WORLD.members)
+
+
+def test_mirror_images_keep_the_shape_of_a_class() -> None:
+    rows = np.concatenate([WORLD.members[0], WORLD.members[0]])
+    labels = np.repeat([0, 1], 20)
+    means, residuals = _mirrored(
+        WORLD,
+        np.array([0, 0]),
+        rows,
+        np.array([0, 1]),
+        labels,
+        np.random.default_rng(0),
+    )
+    first, second = residuals[:20], residuals[20:]
+    np.testing.assert_allclose(first, WORLD.residuals[WORLD.members[0]], atol=1e-6)
+    np.testing.assert_allclose(first @ first.T, second @ second.T, atol=1e-5)
+    assert np.linalg.norm(means[0] - means[1]) > 0.1
+    assert np.linalg.norm(means[0]) == pytest.approx(np.linalg.norm(means[1]), rel=1e-4)
+
+
+@pytest.mark.parametrize(("classes", "size"), [(2, 8), (3, 4), (5, 100)])
+def test_small_worlds(classes: int, size: int) -> None:
+    small = world(classes, size)
+    for seed in range(10):
+        assert len(draw_episode(small, np.random.default_rng(seed)).test)

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import opengcn as og
+from opengcn.rehearsal import examples
+from opengcn.rehearsal.examples import rehearse, view
+from opengcn.rehearsal.graph_profile import profile_graph
+from opengcn.rehearsal.reference import Reference
+from opengcn.rehearsal.worlds import World
+
+
+def labelled(classes: int, size: int, seed: int = 0) -> og.EmbeddingSet:
+    return og.datasets.synthetic(classes, size, 16, concentration=20.0, seed=seed)
+
+
+def world(classes: int = 30, size: int = 20, seed: int = 0) -> World:
+    return World.of(labelled(classes, size, seed), np.random.default_rng(0))
+
+
+WORLD = world()
+
+
+def test_examples_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    parallel = rehearse(WORLD, 6, seed=3)
+    monkeypatch.setattr(examples, "cores", lambda: 1)
+    serial = rehearse(WORLD, 6, seed=3)
+    for name in ("features", "bounds", "reference", "truth", "log_prior"):
+        np.testing.assert_array_equal(getattr(parallel, name), getattr(serial, name))
+    assert np.isfinite(parallel.features).all()
+    assert (np.diff(parallel.truth) >= 0).all()
+    assert (parallel.log_prior <= 0).all()
+
+
+def test_bounds_bound_the_prior_when_nothing_shifts() -> None:
+    """F(q_p) / p >= prior, since the same-class pairs below q_p are p of them."""
+    data = labelled(20, 30)
+    nodes = data.embeddings.astype(np.float32)
+    reference = Reference.of_rows(nodes, data.codes)
+    rng = np.random.default_rng(0)
+    seen = view(nodes, profile_graph(nodes, rng), reference, rng)
+    prior = 29 / 599
+    assert (np.exp(seen.bounds[1:]) > 0.9 * prior).all()
+    assert np.exp(seen.bounds.min()) < 2 * prior
+
+
+def test_too_little_to_rehearse_on() -> None:
+    with pytest.raises(og.OpenGCNError, match="D_train: expected enough rows to rehearse on"):
+        rehearse(world(2, 2), 1, seed=0)

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import opengcn as og
+from opengcn.rehearsal.graph_profile import RANKS, SHARES, profile_graph
+
+
+def labelled(classes: int, size: int, seed: int = 0) -> og.EmbeddingSet:
+    return og.datasets.synthetic(classes, size, 16, concentration=20.0, seed=seed)
+
+
+X = labelled(12, 10).embeddings.astype(np.float32)
+
+
+def by_loops(X: np.ndarray) -> tuple[list[float], float]:
+    """Return the mean own profile and overlaps, all nodes being anchors, pair by pair."""
+    n = len(X)
+    d = np.array([[np.linalg.norm(a - b) for b in X.astype(float)] for a in X.astype(float)])
+    mean = d.sum() / (n * (n - 1))
+    near = [sorted((j for j in range(n) if j != i), key=lambda j: d[i, j]) for i in range(n)]
+    k = max(20, min(80, round(0.02 * n)))
+    own = []
+    for i in range(n):
+        ordered = [d[i, j] for j in near[i]]
+        at = [*RANKS, *(max(1, round(s * (n - 1))) for s in SHARES)]
+        profile = [ordered[r - 1] / mean for r in at]
+        own.append([*profile, np.mean(ordered) / mean, np.std(ordered) / mean])
+    around = [np.mean([own[j] for j in near[i][:5]], axis=0) for i in range(n)]
+    overlap = []
+    for i in range(n):
+        mine = {size: {i, *near[i][:size]} for size in (5, 20, k)}
+        shared = {
+            size: [len(mine[size] & set(near[j][:size])) / size for j in near[i][:5]]
+            for size in mine
+        }
+        back = [np.mean([i in near[j][:size] for j in near[i][:5]]) for size in (5, 20)]
+        overlap.append([*(np.mean(shared[s]) for s in (5, 20, k)), shared[20][0], *back])
+    everything = np.concatenate([own, around, overlap], axis=1)
+    return everything.mean(0).tolist(), mean
+
+
+def test_fast_profile_is_the_naive_one() -> None:
+    profile = profile_graph(X, np.random.default_rng(0))
+    expected, mean = by_loops(X)
+    assert profile.mean_distance == pytest.approx(mean, rel=1e-5)
+    np.testing.assert_allclose(profile.statistics[: len(expected)], expected, rtol=2e-4)
+
+
+def test_neither_order_nor_rotation_matters() -> None:
+    """With fewer nodes than anchors every node is one."""
+    rng = np.random.default_rng(0)
+    rotation = np.linalg.qr(rng.standard_normal((16, 16)))[0].astype(np.float32)
+    base = profile_graph(X, rng).statistics
+    for other in (X[rng.permutation(len(X))], X @ rotation):
+        np.testing.assert_allclose(profile_graph(other, rng).statistics, base, atol=2e-3)
+
+
+def test_pair_distances_are_those_of_all_pairs() -> None:
+    profile = profile_graph(X[:40], np.random.default_rng(0))
+    i, j = np.nonzero(~np.eye(40, dtype=bool))
+    expected = np.sort(np.linalg.norm(X[i] - X[j], axis=1))
+    np.testing.assert_allclose(profile.pair_distances, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("n", [8, 9, 21, 63, 64, 300])
+def test_small_graphs(n: int) -> None:
+    profile = profile_graph(labelled(n, 1).embeddings.astype(np.float32), np.random.default_rng(0))
+    assert np.isfinite(profile.statistics).all()
+    assert len(profile.statistics) == len(profile_graph(X, np.random.default_rng(0)).statistics)
+
+
+def test_duplicates_and_a_single_point_are_no_trouble() -> None:
+    rng = np.random.default_rng(0)
+    assert np.isfinite(profile_graph(np.repeat(X, 5, axis=0), rng).statistics).all()
+    assert np.isfinite(profile_graph(np.repeat(X[:1], 50, axis=0), rng).statistics).all()

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import opengcn as og
+from opengcn.rehearsal.reference import (
+    LEVELS,
+    Reference,
+    quantiles_to_rate,
+    rate_to_quantiles,
+)
+
+
+def labelled(classes: int, size: int, seed: int = 0) -> og.EmbeddingSet:
+    return og.datasets.synthetic(classes, size, 16, concentration=20.0, seed=seed)
+
+
+@given(arrays(np.float64, 24, elements=st.floats(0, 2)))
+def test_rates_are_monotone_and_in_range(values: np.ndarray) -> None:
+    rate = quantiles_to_rate(np.sort(values))
+    assert (np.diff(rate) >= 0).all()
+    assert rate.min() >= 0
+    assert rate.max() <= 1
+
+
+def test_there_and_back() -> None:
+    quantiles = 0.5 + 0.8 * LEVELS**1.5
+    again = rate_to_quantiles(quantiles_to_rate(quantiles))
+    np.testing.assert_allclose(again, quantiles, atol=0.01)
+
+
+def test_from_the_exact_curve_and_from_every_pair() -> None:
+    data = labelled(8, 30)
+    whole = Reference.of(data, np.random.default_rng(0))
+    pairs = Reference.of_rows(data.embeddings, data.codes)
+    np.testing.assert_allclose(whole.quantiles, pairs.quantiles, atol=0.01)
+    np.testing.assert_allclose(whole.negatives, pairs.negatives, atol=0.01)
+    assert (whole.classes, whole.class_size) == (pairs.classes, pairs.class_size) == (8, 30)
+
+
+def test_class_size_is_that_of_a_row() -> None:
+    data = labelled(2, 30).subset(np.r_[0:30, 30:40])
+    reference = Reference.of(data, np.random.default_rng(0))
+    assert reference.class_size == pytest.approx((30 * 30 + 10 * 10) / 40)

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import opengcn as og
+from opengcn.rehearsal import worlds
+from opengcn.rehearsal.worlds import World
+
+
+def labelled(classes: int, size: int, seed: int = 0) -> og.EmbeddingSet:
+    return og.datasets.synthetic(classes, size, 16, concentration=20.0, seed=seed)
+
+
+def world(classes: int = 30, size: int = 20, seed: int = 0) -> World:
+    return World.of(labelled(classes, size, seed), np.random.default_rng(0))
+
+
+def test_parts_add_up() -> None:
+    data = labelled(6, 5)
+    parts = World.of(data, np.random.default_rng(0))
+    for label, members in enumerate(parts.members):
+        assert (data.codes[members] == label).all()
+        rows = parts.centre + parts.means[label] + parts.residuals[members] * np.sqrt(4 / 5)
+        np.testing.assert_allclose(rows, data.embeddings[members], atol=1e-5)
+        np.testing.assert_allclose(parts.residuals[members].sum(0), 0, atol=1e-4)
+    np.testing.assert_allclose(parts.axes.T @ parts.axes, np.eye(16), atol=1e-4)
+
+
+def test_residuals_have_the_variance_of_the_class_not_of_the_sample() -> None:
+    small, large = world(400, 2), world(400, 40)
+    ratio = (small.residuals**2).sum(1).mean() / (large.residuals**2).sum(1).mean()
+    assert ratio == pytest.approx(1, abs=0.05)
+
+
+def test_classes_of_one_row_are_left_out() -> None:
+    X = np.random.default_rng(0).standard_normal((7, 4))
+    data = og.EmbeddingSet(X, [0, 0, 1, 2, 2, 2, 3])
+    parts = World.of(data, np.random.default_rng(0))
+    assert [len(m) for m in parts.members] == [2, 3]
+
+
+def test_large_sets_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worlds, "ROWS", 60)
+    sizes = [len(m) for m in world(10, 50).members]
+    assert sizes == [6] * 10
+    many = [len(m) for m in world(100, 3).members]
+    assert many == [2] * 30
+
+
+def test_directions_are_unit_vectors() -> None:
+    parts, rng = world(), np.random.default_rng(0)
+    for _ in range(20):
+        assert np.linalg.norm(parts.direction(rng)) == pytest.approx(1, abs=1e-5)
