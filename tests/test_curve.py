@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opengcn import OpenGCNError, OpenGCNWarning, OperatingCurve
+from opengcn import OpenGCNError, OpenGCNWarning, OperatingCurve, Threshold
 from opengcn.embeddings import EmbeddingSet
 from opengcn.errors import DataError
 from opengcn.pairs import GRID
@@ -264,3 +264,71 @@ def test_curves_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="read-only"):
         curve.tpr[0] = 1
     assert curve != "a curve"
+
+
+def banded() -> OperatingCurve:
+    rise = np.clip(GRID - 0.5, 0, 1)
+    return OperatingCurve(
+        rise,
+        1 - rise**2,
+        "made",
+        tpr_low=np.clip(GRID - 0.6, 0, 1),
+        tpr_high=np.clip(GRID - 0.4, 0, 1),
+        tnr_low=np.minimum(1 - rise**2, 1 - rise),
+        tnr_high=np.ones(201),
+    )
+
+
+def test_a_band_goes_into_thresholds() -> None:
+    curve = banded()
+    found = curve.threshold(tpr=0.5)
+    assert found.distance == pytest.approx(1.0)
+    assert (found.tpr_low, found.tpr_high) == pytest.approx((0.4, 0.6))
+    assert (found.distance_low, found.distance_high) == pytest.approx((0.9, 1.1))
+    assert (found.tnr_low, found.tnr_high) == pytest.approx((0.5, 1.0))
+    strict = curve.threshold(tnr=0.75)
+    assert (strict.distance_low, strict.distance_high) == pytest.approx((0.75, 2.0))
+    assert "90 % sure: TPR 40.00 % to 60.00 %" in str(found)
+    assert Threshold.from_json(found.to_json()) == found
+
+
+def test_confidence_moves_to_the_safe_side() -> None:
+    curve = banded()
+    at = [curve.threshold(tpr=0.5, confidence=c).distance for c in (0.5, 0.8, 0.95, 0.99)]
+    assert at[0] == pytest.approx(curve.threshold(tpr=0.5).distance)
+    assert at[2] == pytest.approx(1.1)
+    assert at == sorted(at)
+    safe = curve.threshold(tnr=0.75, confidence=0.95)
+    assert safe.distance == pytest.approx(0.75)
+    assert safe.target == "tnr >= 0.75 with confidence 0.95"
+    with pytest.raises(OpenGCNError, match=r"expected confidence in \[0.5, 1\)"):
+        curve.threshold(tpr=0.5, confidence=1.0)
+    plain = OperatingCurve(curve.tpr, curve.tnr)
+    with pytest.raises(OpenGCNError, match="expected a curve with a band"):
+        plain.threshold(tpr=0.5, confidence=0.9)
+
+
+def test_a_band_is_kept_in_json_and_frames() -> None:
+    curve = banded()
+    again = OperatingCurve.from_json(curve.to_json())
+    assert again == curve
+    assert again != OperatingCurve(curve.tpr, curve.tnr, "made")
+    frame = curve.to_frame()
+    np.testing.assert_array_equal(frame["tpr_low"], curve.tpr_low)
+    ax = curve.plot()
+    assert len(ax.collections) == 2
+
+
+def test_a_band_must_hold_the_curve() -> None:
+    curve = banded()
+    with pytest.raises(DataError, match="expected all of tpr_low"):
+        OperatingCurve(curve.tpr, curve.tnr, tpr_low=curve.tpr)
+    with pytest.raises(DataError, match="expected tpr_low <= tpr <= tpr_high"):
+        OperatingCurve(
+            curve.tpr,
+            curve.tnr,
+            tpr_low=curve.tpr_high,
+            tpr_high=curve.tpr_high,
+            tnr_low=curve.tnr,
+            tnr_high=curve.tnr,
+        )

@@ -19,7 +19,7 @@ def world(classes: int = 30, size: int = 20, seed: int = 0) -> World:
     return World.of(labelled(classes, size, seed), np.random.default_rng(0))
 
 
-NEUTRAL = Shift(1, 1, 0, 0, 0, 0.5, 0, 0, 8, 0, None)
+NEUTRAL = Shift(1, 1, 0, 0, 0, 0.5, 0, 0, 8, 0, None, False)
 WORLD = world()
 LABELS = np.repeat(np.arange(30), 20)
 ROWS = np.concatenate(WORLD.members)

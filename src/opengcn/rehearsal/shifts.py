@@ -43,6 +43,8 @@ class Shift:
         Strength of noise without structure.
     damping : ndarray of shape (D, D) or None
         A linear map that weakens random directions.
+    adds : bool
+        Whether families and blended images come on top of what is there, or take its place.
     """
 
     separation: float
@@ -56,6 +58,7 @@ class Shift:
     scene_count: int
     noise: float
     damping: Floats | None
+    adds: bool
 
     def apply(
         self,
@@ -86,14 +89,15 @@ class Shift:
         residuals = residuals * _factors(self.scatter, self.scatter_spread, classes, rng)[labels]
         if self.families:
             count = max(2, int(classes**self.family_power))
-            family = world.means[rng.integers(len(world.means), size=count)]
-            own = np.float32(np.sqrt(1 - self.families**2))
+            family = world.images[rng.integers(len(world.images), size=count)]
+            own = 1.0 if self.adds else np.sqrt(1 - self.families**2)
             common = np.float32(self.families) * family[rng.integers(count, size=classes)]
-            means = own * means + common
+            means = np.float32(own) * means + common
         if self.blend:
             share = np.minimum(_factors(self.blend, 0.3, classes, rng), 0.95)[labels]
             others = world.images[rng.integers(len(world.images), size=rows)]
-            residuals = np.sqrt(1 - share) * residuals + np.sqrt(share) * others
+            own = 1.0 if self.adds else np.sqrt(1 - share)
+            residuals = own * residuals + np.sqrt(share) * others
         if self.scenes:
             scene = world.images[rng.integers(len(world.images), size=self.scene_count)]
             added = scene[rng.integers(self.scene_count, size=rows)]
@@ -132,7 +136,7 @@ def draw_shift(world: World, rng: np.random.Generator, *, gap: bool) -> Shift:
     u = rng.random
     separation = float(np.exp(rng.normal(-0.15, 0.25) if gap else rng.normal(-0.2, 0.3)))
     scatter = float(np.exp(rng.normal(0.05, 0.2) if gap else rng.normal(0.0, 0.15)))
-    blend, families = sometimes(0.5, 0.9 * u() * u()), sometimes(0.3, 0.8 * u())
+    blend, families = sometimes(0.5, 0.9 * u() * u()), sometimes(0.4, 0.95 * u())
     return Shift(
         separation if gap or u() < 0.8 else 1.0,
         scatter if gap or u() < 0.8 else 1.0,
@@ -145,6 +149,7 @@ def draw_shift(world: World, rng: np.random.Generator, *, gap: bool) -> Shift:
         int(np.exp(rng.uniform(np.log(8), np.log(300)))),
         0.0 if gap else sometimes(0.35, 0.7 * u() * u()),
         _damping(world, rng) if u() < 0.35 else None,
+        u() < 0.5,
     )
 
 
