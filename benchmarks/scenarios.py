@@ -26,6 +26,7 @@ from packs import load_pack
 from sklearn.base import clone
 
 import opengcn as og
+from opengcn.atomic import replacing
 from opengcn.calibrators.base import Calibrator
 
 SIX = {
@@ -199,11 +200,14 @@ def main() -> None:
     for name in given.only:
         file = given.out / f"{name.replace(':', '_')}.json"
         done = json.loads(file.read_text()) if file.exists() else []
+        done = [r for r in done if r["of"] == given.splits]
         missing = [m for m in given.methods if m not in {r["method"] for r in done}]
         if missing:
             methods = {m: METHODS[m] for m in missing}
-            done += run(name, sets_of(name, given.data, given.splits), methods)
-            file.write_text(json.dumps(done, indent=1) + "\n")
+            rows = run(name, sets_of(name, given.data, given.splits), methods)
+            done += [{"of": given.splits} | row for row in rows]
+            with replacing(file) as temporary:
+                temporary.write_text(json.dumps(done, indent=1) + "\n")
         if {"OpenGCN", "hard"} <= {r["method"] for r in done}:
             print(summary(done), flush=True)
 

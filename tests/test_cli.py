@@ -67,6 +67,6 @@ def test_errors_are_one_line(arguments: tuple[str, ...], message: str, tmp_path:
 def test_demo_runs_and_draws(tmp_path: Path) -> None:
     result = run("demo", "--out", str(tmp_path / "new.png"), cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    for expected in ("sharp", "blurred", "SplitCurve", "finds in truth", "truth (needs labels)"):
+    for expected in ("sharp", "blurred", "OpenGCN", "finds in truth", "truth (needs labels)"):
         assert expected in result.stdout
     assert (tmp_path / "new.png").stat().st_size > 10_000

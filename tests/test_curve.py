@@ -301,6 +301,16 @@ def test_confidence_moves_to_the_safe_side() -> None:
     safe = curve.threshold(tnr=0.75, confidence=0.95)
     assert safe.distance == pytest.approx(0.75)
     assert safe.target == "tnr >= 0.75 with confidence 0.95"
+    weak = OperatingCurve(
+        GRID / 2,
+        1 - GRID / 2,
+        tpr_low=GRID / 4,
+        tpr_high=GRID / 2,
+        tnr_low=0.9 - 0.9 * GRID / 2,
+        tnr_high=1 - GRID / 2,
+    )
+    assert weak.threshold(tnr=0.95, confidence=0.95).distance == 0  # sure at no distance
+    assert weak.threshold(tpr=0.9, confidence=0.95).distance == 2
     with pytest.raises(OpenGCNError, match=r"expected confidence in \[0.5, 1\)"):
         curve.threshold(tpr=0.5, confidence=1.0)
     plain = OperatingCurve(curve.tpr, curve.tnr)

@@ -47,7 +47,8 @@ class OperatingCurve:
         How it was made, as in {"subgraphs": 40}; kept in JSON.
     tpr_low, tpr_high, tnr_low, tnr_high : array_like of shape (201,), optional
         A band around each rate that covers the truth with a confidence of 90 %, for
-        estimates that know how sure they are; all four or none.
+        estimates that know how sure they are; all four or none. What the confidence rests on
+        is the method's business: see docs/default.md for OpenGCN's.
 
     Attributes
     ----------
@@ -270,7 +271,11 @@ class OperatingCurve:
         if confidence is not None:
             rate = self._sure(name, confidence)
         reach = _first_at if tpr is not None else _last_at
-        distance = _settled(reach(rate, float(target), grid), rate, target, rises=tpr is not None)
+        if confidence is None:
+            distance = reach(rate, float(target), grid)
+        else:  # whoever cannot be sure at any distance gets the safest one
+            distance = _reached(reach, rate, float(target), grid)
+        distance = _settled(distance, rate, target, rises=tpr is not None)
         found = self.at(distance)
         ends: dict[str, float] = {}
         if self.has_band:
@@ -510,7 +515,7 @@ def _reached(
 def _settled(distance: float, rate: NDArray[np.float64], target: float, *, rises: bool) -> float:
     """Interpolating back may round to just below the target: move until it does not."""
     step = np.spacing(distance) * (1 if rises else -1)
-    while np.interp(distance, GRID, rate) < target:
+    while np.interp(distance, GRID, rate) < target and 0 < distance < 2:
         distance = float(np.clip(distance + step, 0, 2))
         step *= 2
     return distance

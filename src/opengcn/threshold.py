@@ -180,7 +180,8 @@ class Threshold:
             read = json.loads(text)
             numbers = [f.name for f in fields(cls) if f.name not in ("distance", "target")]
             given = {k: read[k] for k in numbers if k in read or k in ("tpr", "tnr")}
-            rates = {k: float("nan") if v is None else float(v) for k, v in given.items()}
+            # Without a value the default stands: its NaN equals itself, a new one does not.
+            rates = {k: float(v) for k, v in given.items() if v is not None}
             return cls(float(read["distance"]), target=str(read["target"]), **rates)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(

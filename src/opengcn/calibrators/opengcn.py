@@ -112,12 +112,21 @@ class OpenGCN(Calibrator):
             "preset": self.preset,
             "metric": "l2",
             "dim": self.dim_,
-            "seed": self.seed,
+            "seed": int(self.seed),
             "summary": self.summary_,
             "seen": {space: [c.tolist() for c in parts] for space, parts in self.seen_.items()},
             "state": state,
         }
         write_model(path, header, arrays)
+
+    def _check_settings(self) -> None:
+        if _preset(self.preset) is not type(self):
+            raise OpenGCNError(
+                f"preset: expected the one of {type(self).__name__}, received {self.preset!r}; "
+                f"make a new OpenGCN instead"
+            )
+        if not 0 <= self.seed < 2**31:
+            raise OpenGCNError(f"seed: expected 0 to 2**31 - 1, received {self.seed}")
 
     def _device(self) -> torch.device:
         if self.device == "auto":

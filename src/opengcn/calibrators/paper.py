@@ -113,6 +113,7 @@ class PaperOpenGCN(OpenGCN):
         self.checkpoint = checkpoint
 
     def _fit(self, train_set: EmbeddingSet, cal: EmbeddingSet) -> None:
+        self._check_settings()
         stage = Stage("Pretraining on D_train", self.pretrain_steps, loss=self.loss)
         key = ("OpenGCN", self.seed, self.device, self.shape, stage)
         pretrained, losses = remembered(train_set, key, lambda: self._pretrain(train_set, stage))

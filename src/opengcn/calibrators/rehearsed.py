@@ -16,7 +16,7 @@ from opengcn.memo import remembered
 from opengcn.pairs import count_pairs
 from opengcn.rehearsal.episodes import NODES
 from opengcn.rehearsal.examples import rehearse, view
-from opengcn.rehearsal.graph_profile import profile_graph
+from opengcn.rehearsal.graph_profile import ANCHORS, profile_graph
 from opengcn.rehearsal.readout import Guess, Prediction, Readout
 from opengcn.rehearsal.reference import Reference, quantiles_to_rate
 from opengcn.rehearsal.worlds import World
@@ -76,6 +76,7 @@ class RehearsedOpenGCN(OpenGCN):
         self.episodes = episodes
 
     def _fit(self, train: EmbeddingSet, cal: EmbeddingSet) -> None:
+        self._check_settings()
         if self.episodes < 10:
             raise OpenGCNError(f"episodes: expected 10 or more, received {self.episodes}")
         self.reference_ = Reference.of(cal, np.random.default_rng(self.seed))
@@ -99,33 +100,32 @@ class RehearsedOpenGCN(OpenGCN):
         if len(test) < FEWEST:
             raise DataError(f"{test.source}: expected {FEWEST} rows or more, received {len(test)}")
         rng = np.random.default_rng(self.seed)
-        nodes = min(len(test), NODES)
+        if len(test) > COUNTED:  # read once, however large the set
+            test = test.subset(np.sort(rng.choice(len(test), COUNTED, replace=False)))
+        rows = np.asarray(test.take(np.arange(len(test))), np.float32)
+        nodes = min(len(rows), NODES)
+        graphs = GRAPHS if nodes > ANCHORS else 1  # then every node is an anchor already
         seen = []
         with one_blas_thread():
-            for _ in range(GRAPHS):
-                rows = np.sort(rng.permutation(len(test))[:nodes])
-                graph = np.asarray(test.take(rows), np.float32)
+            for _ in range(graphs):
+                graph = rows[np.sort(rng.choice(len(rows), nodes, replace=False))]
                 seen.append(view(graph, profile_graph(graph, rng), self.reference_, rng))
         found = self.readout_.predict(seen, self.reference_.quantiles, guess)
-        pairs = found.prior * len(test) * (len(test) - 1) / 2
+        pairs = found.prior * nodes * (nodes - 1) / 2
         if pairs < FEW_PAIRS:
             warnings.warn(
-                f"{test.source}: about {pairs:.0f} same-class pairs are to be expected among "
-                f"{len(test)} rows; the estimate then rests on D_cal",
+                f"{test.source}: about {pairs:.0f} same-class pairs are to be expected among the "
+                f"{nodes} rows of a graph; the estimate then rests on D_cal",
                 OpenGCNWarning,
                 stacklevel=4,
             )
-        counted = (
-            test
-            if len(test) <= COUNTED
-            else test.subset(np.sort(rng.permutation(len(test))[:COUNTED]))
-        )
-        return _curve(found, _share_below(counted), {"graphs": GRAPHS, "nodes": nodes})
+        below = _share_below(EmbeddingSet(rows))
+        return _curve(found, below, {"graphs": graphs, "nodes": nodes})
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         reference, readout = self.reference_, self.readout_
         header = {
-            "episodes": self.episodes,
+            "episodes": int(self.episodes),
             "classes": reference.classes,
             "class_size": reference.class_size,
             "stretch": readout.stretch,
@@ -159,28 +159,30 @@ def _curve(found: Prediction, below: NDArray[np.float64], info: dict[str, Any]) 
     """Return the curve of a prediction, given the share of all pairs below each distance."""
     tpr = quantiles_to_rate(found.quantiles)
     low, high = quantiles_to_rate(found.high), quantiles_to_rate(found.low)
-    tnr = _tnr(below, tpr, found.prior)
-    tnr_low = np.minimum(_tnr(below, low, found.prior_low), tnr)
-    tnr_high = np.maximum(_tnr(below, high, found.prior_high), tnr)
+    prior = _possible(found.prior, below, tpr)
+    tnr = _tnr(below, tpr, prior)
+    tnr_low = _tnr(below, low, _possible(found.prior_low, below, low))
+    tnr_high = _tnr(below, high, _possible(found.prior_high, below, high))
     return OperatingCurve(
         tpr,
         tnr,
         "OpenGCN",
-        info | {"prior": found.prior, "confidence": 0.9},
+        info | {"prior": prior, "confidence": 0.9},
         tpr_low=np.minimum(low, tpr),
         tpr_high=np.maximum(high, tpr),
-        tnr_low=tnr_low,
-        tnr_high=tnr_high,
+        tnr_low=np.minimum(tnr_low, tnr),
+        tnr_high=np.maximum(tnr_high, tnr),
     )
 
 
-def _tnr(below: NDArray[np.float64], tpr: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
-    """Return 1 - F0 with F0 = (F - prior TPR) / (1 - prior): all pairs, less the same-class ones.
-
-    No distance can have more same-class pairs than pairs: that bounds the prior.
-    """
+def _possible(prior: float, below: NDArray[np.float64], tpr: NDArray[np.float64]) -> float:
+    """Bound the prior: no distance can have more same-class pairs below it than pairs."""
     inner = (tpr > 0.05) & (tpr < 0.95)
-    if inner.any():
-        prior = min(prior, float((below[inner] / tpr[inner]).min()))
+    bound = float((below[inner] / tpr[inner]).min()) if inner.any() else 1.0
+    return min(prior, bound, 1 - 1e-6)
+
+
+def _tnr(below: NDArray[np.float64], tpr: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
+    """Return 1 - F0, F0 = (F - prior TPR) / (1 - prior): all pairs less the same-class ones."""
     strangers = (below - prior * tpr) / (1 - prior)
     return 1 - np.maximum.accumulate(strangers.clip(0, 1))

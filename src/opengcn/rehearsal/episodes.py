@@ -62,7 +62,8 @@ def draw_episode(world: World, rng: np.random.Generator) -> Episode:
     classes = rng.permutation(len(world.members))
     count = _log_uniform(rng, 2, max(3, min(len(classes) // 3, 40)))
     cal, rest = classes[:count], classes[count:]
-    parents_pool = rest if len(rest) >= 2 else classes
+    # With hardly any class left for the test set, take mirror images of all.
+    parents_pool, first = (rest, 0) if len(rest) >= 2 else (classes, 1)
     per_class = _log_uniform(rng, 8, 80)
     cal_rows = [rng.permutation(world.members[c])[:per_class] for c in cal]
 
@@ -70,7 +71,7 @@ def draw_episode(world: World, rng: np.random.Generator) -> Episode:
     sizes = _class_sizes(world, nodes, rng)
     copies = -(-len(sizes) // len(parents_pool))
     parents = np.concatenate([rng.permutation(parents_pool) for _ in range(copies)])[: len(sizes)]
-    copy = np.repeat(np.arange(copies), len(parents_pool))[: len(sizes)]
+    copy = np.repeat(np.arange(copies) + first, len(parents_pool))[: len(sizes)]
     rows = [rng.permutation(world.members[p])[:s] for p, s in zip(parents, sizes, strict=True)]
 
     cal_labels, test_labels = _labels(cal_rows), _labels(rows)
@@ -151,5 +152,6 @@ def _labels(groups: list[Any]) -> Ints:
     return np.repeat(np.arange(len(groups)), [len(g) for g in groups])
 
 
-def _log_uniform(rng: np.random.Generator, low: float, high: float) -> int:
-    return int(np.exp(rng.uniform(np.log(low), np.log(high))))
+def _log_uniform(rng: np.random.Generator, low: int, high: int) -> int:
+    """Draw a whole number from low to high, small ones as often as large ones."""
+    return int(np.exp(rng.uniform(np.log(low), np.log(high + 1))))

@@ -101,10 +101,12 @@ def view(
     """
     mean, quantiles = profile.mean_distance, reference.quantiles
     rows = reference.rows[rng.permutation(len(reference.rows))[:COMPARED]]
-    crossing = np.sort(distances(rows, nodes), axis=1)
+    crossing = distances(rows, nodes)
+    sample = np.sort(crossing if len(nodes) < 64 else crossing[:, ::4], axis=None)
+    crossing.sort(axis=1)
     points = np.concatenate([quantiles[AT_LEVELS], mean * AT_SHARES])
     inside = np.log(_share(profile.pair_distances, points))
-    across = np.log(_share(np.sort(crossing[:, ::4], axis=None), points))
+    across = np.log(_share(sample, points))
     bounds = inside[: len(AT_LEVELS)] - np.log(LEVELS[AT_LEVELS])
     features = [
         profile.statistics,
@@ -153,10 +155,7 @@ def rehearse(world: World, count: int, seed: int, *, progress: bool = True) -> E
         reference = Reference.of_rows(episode.cal, episode.cal_labels)
         nodes = episode.test
         profile = profile_graph(nodes, rng)
-        if rng.random() < OVERLAP:
-            intruders = episode.cal[: max(2, min(len(episode.cal) // 2, len(nodes) // 10))]
-            nodes = np.concatenate([nodes, intruders])
-        pairs = len(episode.test) * (len(episode.test) - 1) / 2
+        pairs = len(nodes) * (len(nodes) - 1) / 2
         truth = np.quantile(within, LEVELS)
         return view(nodes, profile, reference, rng), reference, truth, len(within) / pairs
 
@@ -183,6 +182,8 @@ def _usable(world: World, rng: np.random.Generator) -> tuple[Episode, Floats]:
     """Draw until both sets have some same-class pairs; return those of the test set as well."""
     for _ in range(1000):
         episode = draw_episode(world, rng)
+        if rng.random() < OVERLAP:
+            episode = _overlapping(episode, rng)
         within = _within(episode.test, episode.test_labels)
         size = np.bincount(episode.cal_labels)
         enough = (size * (size - 1)).sum() // 2 >= FEWEST_PAIRS and (size > 0).sum() > 1
@@ -191,6 +192,18 @@ def _usable(world: World, rng: np.random.Generator) -> tuple[Episode, Floats]:
     raise OpenGCNError(
         f"D_train: expected enough rows to rehearse on, received {len(world.members)} classes of "
         f"{len(world.images)} rows altogether"
+    )
+
+
+def _overlapping(episode: Episode, rng: np.random.Generator) -> Episode:
+    """Move a third of the rehearsed D_cal into the test set: its classes are in both then."""
+    moves = rng.random(len(episode.cal)) < 1 / 3
+    labels = episode.cal_labels[moves] + episode.test_labels.max() + 1
+    return Episode(
+        episode.cal[~moves],
+        episode.cal_labels[~moves],
+        np.concatenate([episode.test, episode.cal[moves]]),
+        np.concatenate([episode.test_labels, labels]),
     )
 
 

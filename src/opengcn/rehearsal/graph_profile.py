@@ -105,7 +105,8 @@ def profile_graph(nodes: Floats, rng: np.random.Generator) -> GraphProfile:
     n = len(nodes)
     anchors = rng.permutation(n)[:ANCHORS]
     d = _from(nodes, anchors)
-    mean = max(float(d.sum() / (d.size - len(anchors))), 1e-6)  # all rows may be the same
+    apart = d.size - len(anchors)
+    mean = max(float(d.sum() + len(anchors)) / apart, 1e-6)  # all rows may be the same
     k = min(max(20, min(80, round(0.02 * n))), n - 1)
     own, near = _describe(d, mean, k)
     others = near[:, :NEIGHBOURS].ravel()
@@ -113,8 +114,7 @@ def profile_graph(nodes: Floats, rng: np.random.Generator) -> GraphProfile:
     around = theirs.reshape(len(anchors), -1, theirs.shape[1]).mean(1)
     overlap = _overlap(anchors, near, their_near.reshape(len(anchors), -1, k), n, k)
     by_node = np.concatenate([own, around, overlap], 1)
-    centred = nodes - nodes.mean(0)
-    variance = np.maximum(np.linalg.eigvalsh(centred.T @ centred / n), 0)
+    variance = _spectrum(nodes if nodes.shape[1] <= len(anchors) else nodes[anchors])
     total = max(float(variance.sum()), 1e-12)
     top = np.zeros(3)
     top[-min(3, len(variance)) :] = variance[-3:] / total
@@ -135,9 +135,16 @@ def profile_graph(nodes: Floats, rng: np.random.Generator) -> GraphProfile:
     return GraphProfile(statistics, mean, sample[: np.isfinite(sample).sum()])
 
 
+def _spectrum(rows: Floats) -> NDArray[Any]:
+    """Return the variances along principal axes, ascending, from the smaller Gram matrix."""
+    centred = rows - rows.mean(0)
+    gram = centred.T @ centred if rows.shape[1] <= len(rows) else centred @ centred.T
+    return np.maximum(np.linalg.eigvalsh(gram / len(rows)), 0)
+
+
 def _from(nodes: Floats, rows: NDArray[Any]) -> Floats:
     d = distances(nodes[rows], nodes)
-    d[np.arange(len(rows)), rows] = 0
+    d[np.arange(len(rows)), rows] = -1  # a node comes first in its own row, before duplicates
     return d
 
 

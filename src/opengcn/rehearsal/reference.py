@@ -17,6 +17,7 @@ __all__ = ["LEVELS", "Reference", "quantiles_to_rate", "rate_to_quantiles"]
 
 LEVELS = (np.arange(24) + 0.5) / 24  # of the quantiles that stand for a curve
 ROWS = 1024  # of D_cal that are kept, to be compared with a test set
+COUNTED = 32_768  # rows of D_cal whose pairs are counted
 
 Floats = NDArray[np.float32]
 Rate = NDArray[np.float64]
@@ -62,18 +63,19 @@ class Reference:
         reference : Reference
             The reference.
         """
-        curve = exact_curve(cal)
+        part = cal if len(cal) <= COUNTED else cal.subset(_choose(len(cal), COUNTED, rng))
+        curve = exact_curve(part)
         below = 1 - curve.tnr
         middle, share = (GRID[1:] + GRID[:-1]) / 2, np.diff(below)
         mean = float(middle @ share)
         spread = float(np.sqrt((middle - mean) ** 2 @ share))
         low = float(np.interp(0.05, below, GRID))
-        rows = rng.permutation(len(cal))[:ROWS]
+        rows = _choose(len(cal), ROWS, rng)
         return cls(
             rate_to_quantiles(curve.tpr),
             np.array([mean, spread, low]),
             *_classes(cal.codes),
-            np.asarray(cal.take(np.sort(rows)), np.float32),
+            np.asarray(cal.take(rows), np.float32),
         )
 
     @classmethod
@@ -99,6 +101,10 @@ class Reference:
         negatives = np.array([other.mean(), other.std(), np.quantile(other, 0.05)])
         quantiles = np.quantile(d[same], LEVELS).astype(np.float64)
         return cls(quantiles, negatives, *_classes(labels), rows)
+
+
+def _choose(n: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    return np.sort(rng.choice(n, min(n, count), replace=False))
 
 
 def _classes(labels: NDArray[Any]) -> tuple[int, float]:
@@ -141,4 +147,5 @@ def quantiles_to_rate(quantiles: Rate) -> Rate:
     at = np.concatenate([[low], quantiles, [high]])
     at = np.maximum.accumulate(at) + 1e-9 * np.arange(len(at))
     rate: Rate = np.interp(GRID, at, np.concatenate([[0.0], LEVELS, [1.0]]))
+    rate[-1] = 1.0  # no distance is larger, whatever was cut off there
     return rate

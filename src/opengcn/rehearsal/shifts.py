@@ -209,8 +209,6 @@ def _factors(middle: float, spread: float, classes: int, rng: np.random.Generato
 
 def _damping(world: World, rng: np.random.Generator) -> Floats:
     """Return a map that weakens directions: principal axes, or any, by up to exp(-1.5)."""
-    axes = world.axes
-    if rng.random() < 0.5:
-        axes = np.linalg.qr(rng.standard_normal((world.dim, world.dim)))[0].astype(np.float32)
+    axes = world.axes if rng.random() < 0.5 else world.other_axes
     weak = np.exp(-1.5 * rng.random() * rng.random(world.dim)).astype(np.float32)
     return np.asarray((axes * weak) @ axes.T, np.float32)

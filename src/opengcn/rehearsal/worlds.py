@@ -38,6 +38,8 @@ class World:
     axes : ndarray of shape (D, D)
         Principal axes, in columns. Mirroring along them makes a class elsewhere in space
         that keeps its shape, and keeps the covariance of the whole.
+    other_axes : ndarray of shape (D, D)
+        A random orthonormal basis, in columns.
     """
 
     centre: Floats
@@ -46,6 +48,7 @@ class World:
     members: tuple[Ints, ...]
     images: Floats
     axes: Floats
+    other_axes: Floats
 
     @classmethod
     def of(cls, train: EmbeddingSet, rng: np.random.Generator) -> Self:
@@ -74,7 +77,8 @@ class World:
         size = np.bincount(codes)[codes][:, None]
         residuals = (images - means[codes]) * np.sqrt(size / (size - 1)).astype(np.float32)
         axes = np.linalg.eigh(images.T @ images)[1].astype(np.float32)
-        return cls(centre, means, residuals, members, images, axes)
+        other = np.linalg.qr(rng.standard_normal(axes.shape))[0].astype(np.float32)
+        return cls(centre, means, residuals, members, images, axes, other)
 
     @property
     def dim(self) -> int:
@@ -107,7 +111,7 @@ def _unit(v: Floats) -> Floats:
 
 
 def _some_rows(codes: NDArray[Any], rng: np.random.Generator) -> Ints:
-    """Return rows of classes with two rows or more, at most ROWS, the same share of each class."""
+    """Return rows of classes with two rows or more, at most ROWS, as many of each class."""
     size = np.bincount(codes)
     rows = rng.permutation(np.flatnonzero(size[codes] > 1))
     if len(rows) <= ROWS:
