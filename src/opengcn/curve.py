@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from opengcn.embeddings import EmbeddingSet
 from opengcn.errors import DataError, OpenGCNError, OpenGCNWarning, require
 from opengcn.metrics import mae_comb
 from opengcn.pairs import GRID, PairHistogram, count_pairs, weigh_pairs
+from opengcn.rates import ROUNDING, check_rate, first_at, last_at, reached, settled
 from opengcn.threshold import Threshold
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["OperatingCurve"]
 
 BAND = ("tpr_low", "tpr_high", "tnr_low", "tnr_high")
-ROUNDING = 1e-9  # how far a curve may be from monotone before it is refused
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +92,7 @@ class OperatingCurve:
                     f"operating curve: expected {name} of shape {GRID.shape}, received {rate.shape}"
                 )
             if not np.isnan(rate).all():
-                _check_rate(rate, name, sign)
+                check_rate(rate, name, sign)
                 rate = rate.clip(0.0, 1.0)
             rate.flags.writeable = False
             object.__setattr__(self, name, rate)
@@ -270,17 +270,17 @@ class OperatingCurve:
             )
         if confidence is not None:
             rate = self._sure(name, confidence)
-        reach = _first_at if tpr is not None else _last_at
+        reach = first_at if tpr is not None else last_at
         if confidence is None:
             distance = reach(rate, float(target), grid)
         else:  # whoever cannot be sure at any distance gets the safest one
-            distance = _reached(reach, rate, float(target), grid)
-        distance = _settled(distance, rate, target, rises=tpr is not None)
+            distance = reached(reach, rate, float(target), grid)
+        distance = settled(distance, rate, target, rises=tpr is not None)
         found = self.at(distance)
         ends: dict[str, float] = {}
         if self.has_band:
             edges = sorted(
-                _reached(reach, getattr(self, f"{name}_{side}"), float(target), grid)
+                reached(reach, getattr(self, f"{name}_{side}"), float(target), grid)
                 for side in ("low", "high")
             )
             ends = {
@@ -443,23 +443,6 @@ def _as_set(X: ArrayLike | EmbeddingSet, y: ArrayLike | None) -> EmbeddingSet:
     return X
 
 
-def _check_rate(rate: NDArray[np.float64], name: str, sign: int) -> None:
-    bad = ~((rate >= -ROUNDING) & (rate <= 1 + ROUNDING))
-    if bad.any():
-        k = int(np.flatnonzero(bad)[0])
-        raise DataError(
-            f"operating curve: expected {name} in [0, 1], received {rate[k]} at distance {GRID[k]}"
-        )
-    wrong = sign * np.diff(rate) < -ROUNDING
-    if wrong.any():
-        k = int(np.flatnonzero(wrong)[0])
-        way = "never to fall" if sign > 0 else "never to rise"
-        raise DataError(
-            f"operating curve: expected {name} {way}, received {rate[k]} at distance {GRID[k]} "
-            f"and {rate[k + 1]} at {GRID[k + 1]}"
-        )
-
-
 def _share_below(bins: NDArray[Any], what: str) -> NDArray[np.float64]:
     """Return the share of pairs with distance strictly below each grid point."""
     cumulative = np.cumsum(bins)
@@ -470,52 +453,3 @@ def _share_below(bins: NDArray[Any], what: str) -> NDArray[np.float64]:
         return np.full(GRID.shape, np.nan)
     below = np.concatenate([[0], cumulative[:-1]])
     return np.asarray(below / total, dtype=np.float64)
-
-
-def _first_at(rate: NDArray[np.float64], target: float, grid: bool) -> float:
-    """Return the smallest distance at which a rising rate reaches the target."""
-    reached = np.flatnonzero(rate >= target)
-    if not len(reached):
-        raise OpenGCNError(
-            f"threshold: expected TPR to reach {target:g}, received a curve that ends at "
-            f"{rate[-1]:.6f} at distance 2"
-        )
-    k = int(reached[0])
-    if grid or k == 0:
-        return float(GRID[k])
-    share = (target - rate[k - 1]) / (rate[k] - rate[k - 1])
-    return float(GRID[k - 1] + share * (GRID[k] - GRID[k - 1]))
-
-
-def _last_at(rate: NDArray[np.float64], target: float, grid: bool) -> float:
-    """Return the largest distance at which a falling rate still holds the target."""
-    holding = np.flatnonzero(rate >= target)
-    if not len(holding):
-        return 0.0  # nothing is below distance 0: every stranger is rejected there
-    k = int(holding[-1])
-    if grid or k == len(GRID) - 1:
-        return float(GRID[k])
-    share = (rate[k] - target) / (rate[k] - rate[k + 1])
-    return float(GRID[k] + share * (GRID[k + 1] - GRID[k]))
-
-
-def _reached(
-    reach: Callable[[NDArray[np.float64], float, bool], float],
-    rate: NDArray[np.float64],
-    target: float,
-    grid: bool,
-) -> float:
-    """Return where a rate reaches a target; 2 when an edge of the band never does."""
-    try:
-        return reach(rate, target, grid)
-    except OpenGCNError:
-        return 2.0
-
-
-def _settled(distance: float, rate: NDArray[np.float64], target: float, *, rises: bool) -> float:
-    """Interpolating back may round to just below the target: move until it does not."""
-    step = np.spacing(distance) * (1 if rises else -1)
-    while np.interp(distance, GRID, rate) < target and 0 < distance < 2:
-        distance = float(np.clip(distance + step, 0, 2))
-        step *= 2
-    return distance
