@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opengcn.rehearsal.worlds import World
+from opengcn.rehearsal.worlds import World, unit_vector
 
 __all__ = ["Shift", "draw_shift", "on_the_sphere"]
 
@@ -187,7 +187,7 @@ def on_the_sphere(
     rows = means[labels] + residuals
     if rng.random() < 0.5:
         lacking = np.sqrt(max(0.0, 1.0 - float((rows**2).sum(1).mean())))
-        lean = world.direction(rng) if pull else _towards(world.centre)
+        lean = world.direction(rng) if pull else unit_vector(world.centre)
         rows = rows + np.float32(lacking) * lean
     else:
         rows = rows + world.centre
@@ -195,10 +195,6 @@ def on_the_sphere(
             rows = rows + np.float32(1.2 * rng.random() * rng.random()) * world.direction(rng)
     length = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
     return np.asarray(rows / length, np.float32)
-
-
-def _towards(centre: Floats) -> Floats:
-    return centre / np.float32(max(float(np.linalg.norm(centre)), 1e-12))
 
 
 def _factors(middle: float, spread: float, classes: int, rng: np.random.Generator) -> Floats:

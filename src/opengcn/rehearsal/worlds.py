@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from opengcn.embeddings import EmbeddingSet
 
-__all__ = ["World"]
+__all__ = ["World", "unit_vector"]
 
 ROWS = 32_768  # of D_train that are kept: a few hundred classes are plenty to rehearse on
 
@@ -100,13 +100,14 @@ class World:
         """
         pick = rng.random()
         if pick < 0.25:
-            return _unit(self.centre)
+            return unit_vector(self.centre)
         if pick < 0.5:
-            return _unit(self.images[rng.integers(len(self.images))] + self.centre)
-        return _unit(rng.standard_normal(self.dim).astype(np.float32))
+            return unit_vector(self.images[rng.integers(len(self.images))] + self.centre)
+        return unit_vector(rng.standard_normal(self.dim).astype(np.float32))
 
 
-def _unit(v: Floats) -> Floats:
+def unit_vector(v: Floats) -> Floats:
+    """Return a vector at length 1; one of length 0 stays."""
     return v / np.float32(max(float(np.linalg.norm(v)), 1e-12))
 
 
