@@ -1,5 +1,5 @@
 """`python -m opengcn` is the command line."""
 
-from opengcn.cli import app
+from opengcn.cli import main
 
-app(prog_name="opengcn")
+main()
