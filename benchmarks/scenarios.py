@@ -8,7 +8,7 @@ their over-fitted twins, `omniglot`, and glyphs, which are made on the spot. Shi
 `cars:<corruption>`, D_cal clean and D_test corrupted. DiffDist: `cars:sketch`,
 `cross` (embedder and D_cal of dogs, D_test of birds), `longtail` (D_cal of frequent classes,
 D_test of rare ones), and `cub:zipf`, `cars:zipf`, D_test thinned to Zipf class sizes.
-Finished scenarios are kept in --out and not run again.
+Finished scenarios are kept in --out and not run again, fitted models in --models.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import json
 import time
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,15 @@ NAMES = [
     *("cars:sketch", "cross", "longtail", "cub:zipf", "cars:zipf"),
 ]
 Sets = tuple[og.EmbeddingSet, og.EmbeddingSet, og.EmbeddingSet]
-PACKS: dict[str, tuple[og.EmbeddingSet, og.EmbeddingSet]] = {}
+
+
+pack_of = cache(load_pack)  # sets that are the same object share what was computed of them
+
+
+@cache
+def classes_of(open_world: og.EmbeddingSet, seed: int) -> tuple[og.EmbeddingSet, og.EmbeddingSet]:
+    """Return D_cal and D_test of a split."""
+    return open_world.split_classes(0.1, seed)
 
 
 def sets_of(name: str, folder: Path, splits: int) -> Iterator[Sets]:
@@ -61,16 +70,14 @@ def sets_of(name: str, folder: Path, splits: int) -> Iterator[Sets]:
         return
     base, _, variant = name.partition(":")
     file = {"cross": "cross_dogs_to_cub", "longtail": "longtail_caltech"}.get(base, base)
-    if file not in PACKS:
-        PACKS[file] = load_pack(folder / f"{file}.npz")
-    train, open_world = PACKS[file]
+    train, open_world = pack_of(folder / f"{file}.npz")
     if base == "longtail":
         with np.load(folder / f"{file}.npz") as pack:
             head, tail = pack["head"][~pack["train"]], pack["tail"][~pack["train"]]
         yield train, open_world.subset(head), open_world.subset(tail)
         return
     for seed in range(splits):
-        cal, test = open_world.split_classes(0.1, seed)
+        cal, test = classes_of(open_world, seed)
         if base == "cross":
             with np.load(folder / f"{file}.npz") as pack:
                 test = og.EmbeddingSet(pack["test_E"], pack["test_y"], label_space="birds")
@@ -93,14 +100,20 @@ def zipf(codes: np.ndarray[Any, Any], seed: int) -> np.ndarray[Any, Any]:
     return np.sort(np.concatenate(kept))
 
 
-def run(name: str, sets: Iterator[Sets], methods: dict[str, Calibrator]) -> list[dict[str, Any]]:
+def run(
+    name: str, sets: Iterator[Sets], methods: dict[str, Calibrator], models: Path
+) -> list[dict[str, Any]]:
     """Return a row a split and method."""
     rows = []
     for split, (train, cal, test) in enumerate(sets):
         truth = og.OperatingCurve.from_labels(test)
         for method, calibrator in methods.items():
             begin = time.perf_counter()
-            fitted = clone(calibrator).fit(train, cal)
+            if isinstance(calibrator, og.OpenGCN):
+                kept = models / f"{name.partition(':')[0]}-{split}.ogcn"
+                fitted: Any = fit_or_load(calibrator, train, cal, kept)
+            else:
+                fitted = clone(calibrator).fit(train, cal)
             middle = time.perf_counter()
             curve = fitted.estimate(test.unlabelled())
             row = {
@@ -117,6 +130,15 @@ def run(name: str, sets: Iterator[Sets], methods: dict[str, Calibrator]) -> list
                 row["mae_hint"] = hint.mae(truth)
             rows.append(row)
     return rows
+
+
+def fit_or_load(
+    calibrator: og.OpenGCN, train: og.EmbeddingSet, cal: og.EmbeddingSet, path: Path
+) -> og.OpenGCN:
+    """Return a model that an earlier scenario with the same D_train and D_cal has fitted."""
+    if not path.exists():
+        clone(calibrator).fit(train, cal).save(path)
+    return og.load(path)
 
 
 def point_errors(curve: og.OperatingCurve, truth: og.OperatingCurve) -> dict[str, float]:
@@ -192,10 +214,12 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=NAMES, choices=NAMES, metavar="NAME")
     parser.add_argument("--splits", type=int, default=8)
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--models", type=Path, default=Path("benchmarks/results/models"))
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/scenarios"))
     given = parser.parse_args()
     warnings.simplefilter("ignore", og.OpenGCNWarning)
-    given.out.mkdir(parents=True, exist_ok=True)
+    for folder in (given.out, given.models):
+        folder.mkdir(parents=True, exist_ok=True)
     print(HEAD)
     for name in given.only:
         file = given.out / f"{name.replace(':', '_')}.json"
@@ -204,7 +228,7 @@ def main() -> None:
         missing = [m for m in given.methods if m not in {r["method"] for r in done}]
         if missing:
             methods = {m: METHODS[m] for m in missing}
-            rows = run(name, sets_of(name, given.data, given.splits), methods)
+            rows = run(name, sets_of(name, given.data, given.splits), methods, given.models)
             done += [{"of": given.splits} | row for row in rows]
             with replacing(file) as temporary:
                 temporary.write_text(json.dumps(done, indent=1) + "\n")

@@ -13,6 +13,8 @@ from opengcn.calibrators import rehearsed
 from opengcn.calibrators.rehearsed import _possible, _tnr
 from opengcn.pairs import GRID
 from opengcn.rehearsal import readout
+from opengcn.rehearsal.examples import Examples
+from opengcn.rehearsal.worlds import World
 
 
 def make(classes: int, size: int, seed: int, concentration: float = 30.0) -> og.EmbeddingSet:
@@ -86,10 +88,31 @@ def test_save_and_load_is_the_identity(model: og.OpenGCN, tmp_path: Path) -> Non
 def test_rehearsing_is_shared_between_calibration_sets(
     model: og.OpenGCN, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rehearsed, "rehearse", lambda *_: pytest.fail("rehearsed again"))
+    rehearsed_on: list[int] = []
+    original = rehearsed.rehearse
+
+    def counting(world: World, *rest: int, gap: bool = True) -> Examples:
+        rehearsed_on.append(len(world.members))
+        return original(world, *rest, gap=gap)
+
+    monkeypatch.setattr(rehearsed, "rehearse", counting)
     other = clone(model).fit(TRAIN, make(5, 20, 9))
-    assert other.readout_ is model.readout_
+    assert rehearsed_on == [5]  # the new D_cal alone
     assert other.estimate(TEST) != model.estimate(TEST)
+
+
+def test_a_tiny_calibration_set_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readout, "STEPS", 20)
+    with pytest.warns(og.OpenGCNWarning, match="received 4 rows of 2 classes; D_train alone"):
+        tiny = og.OpenGCN(episodes=10).fit(TRAIN, make(2, 2, 9))
+    assert (np.diff(tiny.estimate(TEST).tpr) >= 0).all()
+
+
+def test_the_curve_of_the_calibration_set_is_kept(model: og.OpenGCN, tmp_path: Path) -> None:
+    truth = og.OperatingCurve.from_labels(CAL)
+    assert model.cal_curve_ == truth
+    model.save(tmp_path / "m.ogcn")
+    np.testing.assert_array_equal(og.load(tmp_path / "m.ogcn").cal_curve_.tpr, truth.tpr)
 
 
 def test_same_seed_same_model(monkeypatch: pytest.MonkeyPatch) -> None:

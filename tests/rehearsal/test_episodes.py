@@ -7,6 +7,7 @@ import opengcn as og
 from opengcn.rehearsal import episodes
 from opengcn.rehearsal.episodes import _mirrored, draw_episode
 from opengcn.rehearsal.graph_profile import distances
+from opengcn.rehearsal.shifts import Shift
 from opengcn.rehearsal.worlds import World
 
 
@@ -44,16 +45,26 @@ def test_same_seed_same_episode() -> None:
 def test_without_shifts_rows_are_those_of_the_training_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What is put together again is the world, up to the scale of its residuals."""
     monkeypatch.setattr(episodes, "GAP", 0.0)
     monkeypatch.setattr(episodes, "SHIFTED", 0.0)
-    originals = (WORLD.images + WORLD.centre).astype(np.float32)
-    originals /= np.linalg.norm(originals, axis=1, keepdims=True)
-    nearest = []
+    originals = WORLD.images + WORLD.centre
     for seed in range(10):
         episode = draw_episode(WORLD, np.random.default_rng(seed))
-        nearest.append(distances(episode.cal, originals).min(1).max())
-    assert np.median(nearest) < 0.1
+        assert distances(episode.cal, originals).min(1).max() < 2e-3
+
+
+@pytest.mark.parametrize(("gap", "shifted"), [(1.0, 0.0), (0.0, 1.0)])
+def test_both_sets_meet_the_gap_and_one_the_shift(
+    gap: float, shifted: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lean = np.zeros(16, np.float32)
+    lean[0] = 5.0
+    monkeypatch.setattr(episodes, "GAP", gap)
+    monkeypatch.setattr(episodes, "SHIFTED", shifted)
+    monkeypatch.setattr(episodes, "draw_shift", lambda *_, **__: Shift(pull=lean))
+    episode = draw_episode(WORLD, np.random.default_rng(0))
+    assert (episode.test[:, 0] > 0.9).all()
+    assert (episode.cal[:, 0] > 0.9).all() == bool(gap)
 
 
 def test_the_number_of_classes_varies_widely() -> None:
@@ -66,20 +77,11 @@ def test_the_number_of_classes_varies_widely() -> None:
 
 def test_mirror_images_keep_the_shape_of_a_class() -> None:
     rows = np.concatenate([WORLD.members[0], WORLD.members[0]])
-    labels = np.repeat([0, 1], 20)
-    means, residuals = _mirrored(
-        WORLD,
-        np.array([0, 0]),
-        rows,
-        np.array([0, 1]),
-        labels,
-        np.random.default_rng(0),
-    )
-    first, second = residuals[:20], residuals[20:]
-    np.testing.assert_allclose(first, WORLD.residuals[WORLD.members[0]], atol=1e-6)
+    made = _mirrored(WORLD, rows, np.repeat([0, 1], 20), np.random.default_rng(0))
+    first, second = made[:20], made[20:]
+    np.testing.assert_allclose(first, WORLD.images[WORLD.members[0]], atol=1e-6)
     np.testing.assert_allclose(first @ first.T, second @ second.T, atol=1e-5)
-    assert np.linalg.norm(means[0] - means[1]) > 0.1
-    assert np.linalg.norm(means[0]) == pytest.approx(np.linalg.norm(means[1]), rel=1e-4)
+    assert np.linalg.norm(first.mean(0) - second.mean(0)) > 0.1
 
 
 @pytest.mark.parametrize(("classes", "size"), [(2, 8), (3, 4), (5, 100)])

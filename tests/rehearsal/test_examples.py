@@ -5,7 +5,7 @@ import pytest
 
 import opengcn as og
 from opengcn.rehearsal import examples
-from opengcn.rehearsal.examples import rehearse, view
+from opengcn.rehearsal.examples import _within, rehearse, view
 from opengcn.rehearsal.graph_profile import profile_graph
 from opengcn.rehearsal.reference import Reference
 from opengcn.rehearsal.worlds import World
@@ -48,3 +48,17 @@ def test_bounds_bound_the_prior_when_nothing_shifts() -> None:
 def test_too_little_to_rehearse_on() -> None:
     with pytest.raises(og.OpenGCNError, match="D_train: expected enough rows to rehearse on"):
         rehearse(world(2, 2), 1, seed=0)
+
+
+def test_same_class_distances_are_those_of_every_pair() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((40, 6)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    labels = rng.integers(9, size=40)
+    naive = [
+        np.linalg.norm(rows[i] - rows[j])
+        for i in range(40)
+        for j in range(i)
+        if labels[i] == labels[j]
+    ]
+    np.testing.assert_allclose(np.sort(_within(rows, labels)), np.sort(naive), atol=1e-5)

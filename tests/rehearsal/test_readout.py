@@ -8,6 +8,7 @@ import opengcn as og
 from opengcn.rehearsal import readout
 from opengcn.rehearsal.examples import Examples, View, rehearse
 from opengcn.rehearsal.readout import Guess, Readout
+from opengcn.rehearsal.reference import Reference
 from opengcn.rehearsal.worlds import World
 
 
@@ -33,6 +34,11 @@ def trained(examples: Examples, seed: int = 0) -> Readout:
         return Readout.train(examples, seed, CPU, progress=False)
 
 
+def reference(examples: Examples, e: int, error: float = 0.05) -> Reference:
+    quantiles = examples.reference[e].astype(float)
+    return Reference(quantiles, np.array([1.4, 0.1, 1.2]), 5, 20.0, np.eye(16, dtype="f4"), error)
+
+
 def views(examples: Examples, e: int) -> list[View]:
     return [View(examples.features[e], examples.bounds[e])]
 
@@ -42,7 +48,7 @@ def test_it_beats_the_reference_on_new_episodes(examples: Examples) -> None:
     new = rehearse(world(seed=1), 40, seed=99, progress=False)
     before, after = [], []
     for e in range(len(new)):
-        found = model.predict(views(new, e), new.reference[e].astype(float), None)
+        found = model.predict(views(new, e), reference(new, e), None)
         after.append(np.abs(found.quantiles - new.truth[e]).mean())
         before.append(np.abs(new.reference[e] - new.truth[e]).mean())
     assert np.mean(after) < 0.75 * np.mean(before)
@@ -51,7 +57,7 @@ def test_it_beats_the_reference_on_new_episodes(examples: Examples) -> None:
 def test_predictions_are_sound(examples: Examples) -> None:
     model = trained(examples)
     for e in range(10):
-        found = model.predict(views(examples, e), examples.reference[e].astype(float), Guess(0.01))
+        found = model.predict(views(examples, e), reference(examples, e), Guess(0.01))
         assert (np.diff(found.quantiles) >= 0).all()
         assert (found.low <= found.quantiles + 1e-12).all()
         assert (found.quantiles <= found.high + 1e-12).all()
@@ -65,7 +71,7 @@ def test_a_sure_hint_moves_the_prior(examples: Examples) -> None:
             [
                 np.log(
                     model.predict(
-                        views(examples, e), examples.reference[e].astype(float), Guess(p, sure=True)
+                        views(examples, e), reference(examples, e), Guess(p, sure=True)
                     ).prior
                 )
                 for e in range(20)
@@ -85,8 +91,33 @@ def test_the_same_seed_gives_the_same_and_leaves_torch_alone(examples: Examples)
     for name, value in two.arrays().items():
         np.testing.assert_array_equal(value, arrays[name])
     again = Readout.of_arrays(arrays, one.stretch, CPU)
-    reference = examples.reference[0].astype(float)
+    known = reference(examples, 0)
     np.testing.assert_array_equal(
-        again.predict(views(examples, 0), reference, None).quantiles,
-        one.predict(views(examples, 0), reference, None).quantiles,
+        again.predict(views(examples, 0), known, None).quantiles,
+        one.predict(views(examples, 0), known, None).quantiles,
     )
+
+
+def test_it_learns_from_another_world_and_keeps_what_it_knew(
+    examples: Examples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D_cal's world is wider than D_train's; rehearsing on it must pay there."""
+    monkeypatch.setattr(readout, "OWN_STEPS", 150)
+    model = trained(examples)
+    before = model.arrays()
+    wide = og.datasets.synthetic(12, 30, 16, concentration=6.0, seed=5)
+    own = rehearse(World.of(wide, np.random.default_rng(0)), 60, seed=1, gap=False, progress=False)
+    taught = model.taught(examples, own, 0)
+    for name, value in model.arrays().items():
+        np.testing.assert_array_equal(value, before[name])
+    new = rehearse(World.of(wide, np.random.default_rng(0)), 30, seed=2, gap=False, progress=False)
+
+    def wrong(which: Readout, data: Examples) -> float:
+        found = [
+            which.predict(views(data, e), reference(data, e, 10.0), None).quantiles
+            for e in range(30)
+        ]
+        return float(np.abs(np.stack(found) - data.truth[:30]).mean())
+
+    assert wrong(taught, new) < 0.9 * wrong(model, new)
+    assert wrong(taught, examples) < 1.5 * wrong(model, examples)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import opengcn as og
+from opengcn.memo import exact_curve
 from opengcn.rehearsal.reference import (
     LEVELS,
     Reference,
@@ -35,7 +36,7 @@ def test_there_and_back() -> None:
 
 def test_from_the_exact_curve_and_from_every_pair() -> None:
     data = labelled(8, 30)
-    whole = Reference.of(data, np.random.default_rng(0))
+    whole = Reference.of(data, exact_curve(data), np.random.default_rng(0))
     pairs = Reference.of_rows(data.embeddings, data.codes)
     np.testing.assert_allclose(whole.quantiles, pairs.quantiles, atol=0.01)
     np.testing.assert_allclose(whole.negatives, pairs.negatives, atol=0.01)
@@ -44,5 +45,25 @@ def test_from_the_exact_curve_and_from_every_pair() -> None:
 
 def test_class_size_is_that_of_a_row() -> None:
     data = labelled(2, 30).subset(np.r_[0:30, 30:40])
-    reference = Reference.of(data, np.random.default_rng(0))
+    reference = Reference.of(data, exact_curve(data), np.random.default_rng(0))
     assert reference.class_size == pytest.approx((30 * 30 + 10 * 10) / 40)
+
+
+def test_the_error_is_what_other_classes_would_have_changed() -> None:
+    """Classes of very different widths: the bootstrap finds how much their choice matters."""
+    rng = np.random.default_rng(0)
+    widths = np.repeat(rng.uniform(0.05, 0.5, 400), 12)
+    centres = np.repeat(rng.standard_normal((400, 16)), 12, axis=0)
+    X = centres + widths[:, None] * rng.standard_normal((4800, 16))
+    world = og.EmbeddingSet(X, np.repeat(np.arange(400), 12))
+    truth = rate_to_quantiles(exact_curve(world).tpr)
+    wrong, said = [], []
+    for _ in range(12):
+        chosen = rng.choice(400, 10, replace=False)
+        part = world.subset(np.flatnonzero(np.isin(world.codes, chosen)))
+        reference = Reference.of(part, exact_curve(part), rng)
+        wrong.append(np.abs(reference.quantiles - truth).mean())
+        said.append(reference.error)
+    assert np.mean(said) == pytest.approx(np.mean(wrong), rel=0.4)
+    whole = Reference.of(world, exact_curve(world), rng)
+    assert whole.error < 0.4 * np.mean(said)

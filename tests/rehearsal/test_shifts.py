@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import opengcn as og
 from opengcn.rehearsal.graph_profile import distances
-from opengcn.rehearsal.shifts import Shift, draw_shift, on_the_sphere
+from opengcn.rehearsal.shifts import Shift, draw_shift
 from opengcn.rehearsal.worlds import World
 
 
@@ -19,17 +17,16 @@ def world(classes: int = 30, size: int = 20, seed: int = 0) -> World:
     return World.of(labelled(classes, size, seed), np.random.default_rng(0))
 
 
-NEUTRAL = Shift(1, 1, 0, 0, 0, 0.5, 0, 0, 8, 0, None, False)
 WORLD = world()
-LABELS = np.repeat(np.arange(30), 20)
-ROWS = np.concatenate(WORLD.members)
+LABELS = np.repeat(np.arange(30), 20)  # class k: rows 20 k to 20 k + 19
+ROWS = WORLD.images[np.concatenate(WORLD.members)] + WORLD.centre
 
 
 def spread(shift: Shift) -> tuple[float, float]:
     """Return mean same-class and other distances after a shift."""
-    rng = np.random.default_rng(0)
-    means, residuals = shift.apply(WORLD, WORLD.means, WORLD.residuals[ROWS], LABELS, rng)
-    rows = on_the_sphere(WORLD, means, residuals, LABELS, rng, pull=False)
+    before = ROWS.copy()
+    rows = shift.apply(WORLD, ROWS, LABELS, np.random.default_rng(0))
+    np.testing.assert_array_equal(ROWS, before)
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
     assert rows.dtype == np.float32
     d = distances(rows, rows)
@@ -39,37 +36,61 @@ def spread(shift: Shift) -> tuple[float, float]:
 
 
 def test_neutral_changes_nothing() -> None:
-    means, residuals = NEUTRAL.apply(
-        WORLD, WORLD.means, WORLD.residuals[ROWS], LABELS, np.random.default_rng(0)
+    rows = Shift().apply(WORLD, ROWS, LABELS, np.random.default_rng(0))
+    np.testing.assert_allclose(rows, ROWS, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "shift",
+    [
+        Shift(separation=0.5),
+        Shift(blend=0.5),
+        Shift(blend=0.5, blend_spread=0.3),
+        Shift(scenes=0.7),
+        Shift(noise=0.7),
+    ],
+)
+def test_shifts_make_classes_harder_to_tell_apart(shift: Shift) -> None:
+    within, between = spread(Shift())
+    after_within, after_between = spread(shift)
+    assert after_between / after_within < 0.98 * between / within
+
+
+def test_a_pull_and_damping_bring_everything_together() -> None:
+    within, between = spread(Shift())
+    pulled = spread(Shift(pull=np.full(16, 0.3, np.float32)))
+    assert pulled[0] < within
+    assert pulled[1] < between
+    half = np.diag(np.r_[np.ones(8), np.zeros(8)]).astype(np.float32)
+    assert spread(Shift(damping=half))[1] < between
+
+
+def test_families_bring_their_classes_together() -> None:
+    rows = Shift(families=2.0, family_power=0.3).apply(
+        WORLD, ROWS, LABELS, np.random.default_rng(0)
     )
-    np.testing.assert_array_equal(means, WORLD.means)
-    np.testing.assert_array_equal(residuals, WORLD.residuals[ROWS])
+    means = rows.reshape(30, 20, -1).mean(1)
+    means /= np.linalg.norm(means, axis=1, keepdims=True)
+    nearest = np.sort(distances(means, means), axis=1)[:, 1]
+    plain = ROWS.reshape(30, 20, -1).mean(1)
+    plain /= np.linalg.norm(plain, axis=1, keepdims=True)
+    assert nearest.mean() < 0.8 * np.sort(distances(plain, plain), axis=1)[:, 1].mean()
 
 
-def test_each_part_does_what_it_says() -> None:
-    within, between = spread(NEUTRAL)
-    closer = spread(replace(NEUTRAL, separation=0.5))
-    assert closer[1] / closer[0] < 0.9 * between / within
-    wider = spread(replace(NEUTRAL, scatter=1.5))
-    assert wider[0] > 1.1 * within
-    for part in (
-        replace(NEUTRAL, blend=0.5),
-        replace(NEUTRAL, scenes=0.7),
-        replace(NEUTRAL, noise=0.7),
-    ):
-        blurred = spread(part)
-        assert blurred[1] / blurred[0] < 0.98 * between / within
-    families = spread(replace(NEUTRAL, families=0.9, family_power=0.3))
-    assert families[1] < between
-    damped = replace(NEUTRAL, damping=np.diag(np.r_[np.ones(8), np.zeros(8)]).astype(np.float32))
-    assert spread(damped) != (within, between)
+def test_scatter_widens_some_classes_and_narrows_others() -> None:
+    rows = Shift(scatter_spread=0.5).apply(WORLD, ROWS, LABELS, np.random.default_rng(0))
+    ratio = [
+        distances(after, after).mean() / distances(before, before).mean()
+        for after, before in zip(rows.reshape(30, 20, -1), ROWS.reshape(30, 20, -1), strict=True)
+    ]
+    assert min(ratio) < 0.8
+    assert max(ratio) > 1.2
 
 
 @pytest.mark.parametrize("gap", [True, False])
 def test_drawn_shifts_are_usable_and_repeat(gap: bool) -> None:
     for seed in range(30):
-        rng = np.random.default_rng(seed)
-        shift = draw_shift(WORLD, rng, gap=gap)
+        shift = draw_shift(WORLD, np.random.default_rng(seed), gap=gap)
         again = draw_shift(WORLD, np.random.default_rng(seed), gap=gap)
         assert shift.separation == again.separation
         assert (shift.damping is None) == (again.damping is None)
@@ -77,21 +98,5 @@ def test_drawn_shifts_are_usable_and_repeat(gap: bool) -> None:
         assert 0 < within < 2
         assert 0 < between < 2
         if gap:
-            assert shift.noise == shift.scenes == 0
-
-
-def test_a_cone_keeps_the_scatter() -> None:
-    """Classes that move together do not get wider when a common direction takes the length."""
-    rng = np.random.default_rng(1)
-    for seed in range(20):  # half of the draws are cones
-        rng = np.random.default_rng(seed)
-        rows = on_the_sphere(
-            WORLD, 0.1 * WORLD.means, 0.2 * WORLD.residuals[ROWS], LABELS, rng, pull=True
-        )
-        if np.linalg.norm(rows.mean(0)) > 0.9:
-            within = distances(rows[:20], rows[:20]).sum() / (20 * 19)
-            residuals = 0.2 * WORLD.residuals[ROWS[:20]]
-            gaps = np.linalg.norm(residuals[:, None] - residuals[None], axis=2).sum() / (20 * 19)
-            assert within == pytest.approx(gaps, rel=0.05)
-            return
-    pytest.fail("no cone in 20 draws")
+            assert shift.pull is None
+            assert shift.scenes == 0

@@ -95,6 +95,15 @@ class BetaCalibration(_Inductive):
     References
     ----------
     Kull, Silva Filho and Flach (2017), Beta calibration.
+
+    Examples
+    --------
+    >>> import opengcn as og
+    >>> data = og.datasets.synthetic(n_classes=40, samples=10, seed=0)
+    >>> train, rest = data.split_classes(0.5)
+    >>> cal, test = rest.split_classes(0.2)
+    >>> og.BetaCalibration().fit(train, cal).estimate(test).source
+    'BetaCalibration'
     """
 
     def _map(self, x: Vector, z: Vector) -> Vector:
@@ -122,6 +131,16 @@ class IsotonicCalibration(_Inductive):
     ----------
     Zadrozny and Elkan (2002), Transforming classifier scores into accurate multiclass
     probability estimates.
+
+    Examples
+    --------
+    >>> import opengcn as og
+    >>> data = og.datasets.synthetic(n_classes=40, samples=10, seed=0)
+    >>> train, rest = data.split_classes(0.5)
+    >>> cal, test = rest.split_classes(0.2)
+    >>> curve = og.IsotonicCalibration().fit(train, cal).estimate(test)
+    >>> bool(abs(curve.tpr - og.OperatingCurve.from_labels(cal).tpr).max() < 1e-9)
+    True
     """
 
     def _map(self, x: Vector, z: Vector) -> Vector:
@@ -153,6 +172,15 @@ class HistogramCalibration(_Inductive):
     ----------
     Zadrozny and Elkan (2001), Obtaining calibrated probability estimates from decision
     trees and naive Bayesian classifiers.
+
+    Examples
+    --------
+    >>> import opengcn as og
+    >>> data = og.datasets.synthetic(n_classes=40, samples=10, seed=0)
+    >>> train, rest = data.split_classes(0.5)
+    >>> cal, test = rest.split_classes(0.2)
+    >>> og.HistogramCalibration(bins=100).fit(train, cal).estimate(test).source
+    'HistogramCalibration'
     """
 
     def __init__(self, bins: int = 1000) -> None:

@@ -96,6 +96,18 @@ class DBSCANCalibration(_PseudoLabel):
     ----------
     Ester, Kriegel, Sander and Xu (1996), A density-based algorithm for discovering clusters
     in large spatial databases with noise.
+
+    Examples
+    --------
+    >>> import opengcn as og
+    >>> data = og.datasets.synthetic(n_classes=40, samples=10, seed=0)
+    >>> train, rest = data.split_classes(0.5)
+    >>> cal, test = rest.split_classes(0.2)
+    >>> model = og.DBSCANCalibration(eps=(0.8, 1.0), min_samples=(2,)).fit(train, cal)
+    >>> sorted(model.setting_)
+    ['eps', 'min_samples']
+    >>> model.cluster(test).shape
+    (160,)
     """
 
     def __init__(
@@ -157,6 +169,14 @@ class HiLander(_PseudoLabel):
     ----------
     Xing, He, Xiao, Wang, Xiong, Xia, Wipf, Zhang and Soatto (2021), Learning hierarchical
     graph neural networks for image clustering.
+
+    Examples
+    --------
+    Its training takes half a minute or more; then it fits and estimates as the others do.
+
+    >>> import opengcn as og
+    >>> og.HiLander(taus=(0.4, 0.6), seed=1)
+    HiLander(seed=1, taus=(0.4, 0.6))
     """
 
     def __init__(

@@ -15,10 +15,10 @@ from opengcn.errors import DataError, OpenGCNError, OpenGCNWarning
 from opengcn.memo import remembered
 from opengcn.pairs import count_pairs
 from opengcn.rehearsal.episodes import NODES
-from opengcn.rehearsal.examples import rehearse, view
+from opengcn.rehearsal.examples import Examples, rehearse, view
 from opengcn.rehearsal.graph_profile import ANCHORS, profile_graph
 from opengcn.rehearsal.readout import Guess, Prediction, Readout
-from opengcn.rehearsal.reference import Reference, quantiles_to_rate
+from opengcn.rehearsal.reference import Reference, quantiles_to_rate, reference_curve
 from opengcn.rehearsal.worlds import World
 from opengcn.threads import one_blas_thread
 
@@ -27,6 +27,7 @@ __all__ = ["RehearsedOpenGCN"]
 GRAPHS = 4  # of a test set that are read; the estimate is their mean
 COUNTED = 16_384  # rows of the test set whose pairs are counted for TNR
 FEWEST = 8  # rows that a graph needs
+OWN = 4  # rehearsals on D_train for each on D_cal
 FEW_PAIRS = 30  # same-class pairs below which the estimate comes with a warning
 
 
@@ -50,7 +51,8 @@ class RehearsedOpenGCN(OpenGCN):
     device : str, default "auto"
         Where the network runs; "auto" takes CUDA when it is there.
     episodes : int, default 1200
-        Rehearsals. Their cost is most of `fit`; it is paid once for each D_train.
+        Rehearsals on D_train, and a quarter as many on D_cal. Their cost is most of `fit`;
+        the former is paid once for each D_train.
 
     Attributes
     ----------
@@ -58,6 +60,8 @@ class RehearsedOpenGCN(OpenGCN):
         The trained networks.
     reference_ : Reference
         D_cal in short, with up to 1,024 of its rows.
+    cal_curve_ : OperatingCurve
+        Of D_cal, exact: to see at a glance how far a test set is from it.
     summary_ : dict
         Rows and classes of the sets that it was fitted on.
     """
@@ -79,14 +83,34 @@ class RehearsedOpenGCN(OpenGCN):
         self._check_settings()
         if self.episodes < 10:
             raise OpenGCNError(f"episodes: expected 10 or more, received {self.episodes}")
-        self.reference_ = Reference.of(cal, np.random.default_rng(self.seed))
+        rng = np.random.default_rng(self.seed)
+        self.cal_curve_ = reference_curve(cal, rng)
+        self.reference_ = Reference.of(cal, self.cal_curve_, rng)
         key = ("rehearsed", self.seed, self.device, self.episodes)
-        self.readout_ = remembered(train, key, lambda: self._rehearse(train))
+        examples, readout = remembered(train, key, lambda: self._rehearse(train))
+        self.readout_ = remembered(
+            cal, ("taught", readout), lambda: self._teach(cal, examples, readout)
+        )
 
-    def _rehearse(self, train: EmbeddingSet) -> Readout:
+    def _rehearse(self, train: EmbeddingSet) -> tuple[Examples, Readout]:
         world = World.of(train, np.random.default_rng(self.seed))
         examples = rehearse(world, self.episodes, self.seed)
-        return Readout.train(examples, self.seed, self._device())
+        return examples, Readout.train(examples, self.seed, self._device())
+
+    def _teach(self, cal: EmbeddingSet, examples: Examples, readout: Readout) -> Readout:
+        """Return the readout after rehearsals on D_cal, if it is large enough for them."""
+        world = World.of(cal, np.random.default_rng(self.seed))
+        try:
+            own = rehearse(world, max(10, self.episodes // OWN), self.seed, gap=False)
+        except OpenGCNError:
+            warnings.warn(
+                f"{cal.source}: expected a D_cal large enough to rehearse on, received "
+                f"{len(cal)} rows of {self.reference_.classes} classes; D_train alone must do",
+                OpenGCNWarning,
+                stacklevel=7,
+            )
+            return readout
+        return readout.taught(examples, own, self.seed)
 
     def _estimate(self, test: EmbeddingSet) -> OperatingCurve:
         # Unless told otherwise, classes are about as large as D_cal's.
@@ -110,7 +134,7 @@ class RehearsedOpenGCN(OpenGCN):
             for _ in range(graphs):
                 graph = rows[np.sort(rng.choice(len(rows), nodes, replace=False))]
                 seen.append(view(graph, profile_graph(graph, rng), self.reference_, rng))
-        found = self.readout_.predict(seen, self.reference_.quantiles, guess)
+        found = self.readout_.predict(seen, self.reference_, guess)
         pairs = found.prior * nodes * (nodes - 1) / 2
         if pairs < FEW_PAIRS:
             warnings.warn(
@@ -128,12 +152,14 @@ class RehearsedOpenGCN(OpenGCN):
             "episodes": int(self.episodes),
             "classes": reference.classes,
             "class_size": reference.class_size,
+            "error": reference.error,
             "stretch": readout.stretch,
         }
         return header, readout.arrays() | {
             "reference.quantiles": reference.quantiles,
             "reference.negatives": reference.negatives,
             "reference.rows": reference.rows,
+            "cal_curve": np.stack([self.cal_curve_.tpr, self.cal_curve_.tnr]),
         }
 
     def _restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -144,7 +170,10 @@ class RehearsedOpenGCN(OpenGCN):
             int(header["classes"]),
             float(header["class_size"]),
             arrays.pop("reference.rows"),
+            float(header["error"]),
         )
+        tpr, tnr = arrays.pop("cal_curve")
+        self.cal_curve_ = OperatingCurve(tpr, tnr, "exact")
         self.readout_ = Readout.of_arrays(arrays, float(header["stretch"]), self._device())
 
 

@@ -39,7 +39,7 @@ class Episode:
     test_labels: Ints
 
 
-def draw_episode(world: World, rng: np.random.Generator) -> Episode:
+def draw_episode(world: World, rng: np.random.Generator, *, gap: bool = True) -> Episode:
     """Draw an episode.
 
     Classes of D_train are divided between the two sets. The test set has from a handful to
@@ -50,9 +50,11 @@ def draw_episode(world: World, rng: np.random.Generator) -> Episode:
     Parameters
     ----------
     world : World
-        D_train.
+        D_train, or D_cal.
     rng : Generator
         Source of randomness.
+    gap : bool, default True
+        Whether there may be a gap: not when the world is an open one already, as D_cal is.
 
     Returns
     -------
@@ -75,32 +77,18 @@ def draw_episode(world: World, rng: np.random.Generator) -> Episode:
     rows = [rng.permutation(world.members[p])[:s] for p, s in zip(parents, sizes, strict=True)]
 
     cal_labels, test_labels = _labels(cal_rows), _labels(rows)
-    means, residuals = _mirrored(world, parents, np.concatenate(rows), copy, test_labels, rng)
-    # Both sets meet the same gap, so they go through it together.
-    all_means = np.concatenate([world.means[cal], means])
-    all_residuals = np.concatenate([world.residuals[np.concatenate(cal_rows)], residuals])
-    labels = np.concatenate([cal_labels, test_labels + len(cal)])
-    if rng.random() < GAP:
-        shift = draw_shift(world, rng, gap=True)
-        all_means, all_residuals = shift.apply(world, all_means, all_residuals, labels, rng)
-    split = len(cal_labels)
-    means, residuals = all_means[len(cal) :], all_residuals[split:]
-    moved = rng.random() < SHIFTED
-    if moved:
-        shift = draw_shift(world, rng, gap=False)
-        means, residuals = shift.apply(world, means, residuals, test_labels, rng)
-    # The same draws decide how both are put on the sphere, unless the test set has moved.
-    seed = rng.integers(2**63)
-    cal_seed = np.random.default_rng(seed)
-    test_seed = rng if moved else np.random.default_rng(seed)
-    test = on_the_sphere(world, means, residuals, test_labels, test_seed, pull=moved)
-    return Episode(
-        on_the_sphere(
-            world, all_means[: len(cal)], all_residuals[:split], cal_labels, cal_seed, pull=False
-        ),
-        cal_labels,
-        *_at_most(nodes, test, test_labels, rng),
-    )
+    known = world.images[np.concatenate(cal_rows)] + world.centre
+    test = _mirrored(world, np.concatenate(rows), copy[test_labels], rng) + world.centre
+    test, test_labels = _at_most(nodes, test, test_labels, rng)
+    split = len(known)
+    if gap and rng.random() < GAP:  # which both sets meet, so they go through it together
+        labels = np.concatenate([cal_labels, test_labels + len(cal)])
+        both = np.concatenate([known, test])
+        both = draw_shift(world, rng, gap=True).apply(world, both, labels, rng)
+        known, test = both[:split], both[split:]
+    if rng.random() < SHIFTED:
+        test = draw_shift(world, rng, gap=False).apply(world, test, test_labels, rng)
+    return Episode(on_the_sphere(known), cal_labels, on_the_sphere(test), test_labels)
 
 
 def _class_sizes(world: World, nodes: int, rng: np.random.Generator) -> Ints:
@@ -120,23 +108,14 @@ def _class_sizes(world: World, nodes: int, rng: np.random.Generator) -> Ints:
     return sizes
 
 
-def _mirrored(
-    world: World,
-    parents: Ints,
-    rows: Ints,
-    copy: Ints,
-    labels: Ints,
-    rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
-    """Return class means and residuals; copies after the first are mirrored at random axes."""
-    means, residuals = world.means[parents], world.residuals[rows]
-    if copy[-1] == 0:
-        return means, residuals
-    signs = rng.choice(np.array([-1, 1], np.float32), (int(copy[-1]) + 1, world.dim))
+def _mirrored(world: World, rows: Ints, copy: Ints, rng: np.random.Generator) -> Floats:
+    """Return images (n, D); in copies after the first each axis is mirrored or not."""
+    images = world.images[rows]
+    if copy.max() == 0:
+        return images
+    signs = rng.choice(np.array([-1, 1], np.float32), (int(copy.max()) + 1, world.dim))
     signs[0] = 1
-    means = ((means @ world.axes) * signs[copy]) @ world.axes.T
-    residuals = ((residuals @ world.axes) * signs[copy[labels]]) @ world.axes.T
-    return means, residuals
+    return np.asarray(((images @ world.axes) * signs[copy]) @ world.axes.T, np.float32)
 
 
 def _at_most(
@@ -145,7 +124,7 @@ def _at_most(
     if len(rows) <= nodes:
         return rows, labels
     kept = rng.permutation(len(rows))[:nodes]
-    return rows[kept], labels[kept]
+    return rows[kept], np.unique(labels[kept], return_inverse=True)[1]
 
 
 def _labels(groups: list[Any]) -> Ints:

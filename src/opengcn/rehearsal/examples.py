@@ -129,7 +129,9 @@ def _share(ordered: Floats, points: NDArray[np.float64]) -> NDArray[np.float64]:
     return (np.searchsorted(ordered, points) + 0.5) / (len(ordered) + 1)
 
 
-def rehearse(world: World, count: int, seed: int, *, progress: bool = True) -> Examples:
+def rehearse(
+    world: World, count: int, seed: int, *, gap: bool = True, progress: bool = True
+) -> Examples:
     """Draw episodes and look at each.
 
     Parameters
@@ -140,6 +142,8 @@ def rehearse(world: World, count: int, seed: int, *, progress: bool = True) -> E
         How many.
     seed : int
         Episode e depends on the seed and e alone, whatever the number of threads.
+    gap : bool, default True
+        See `draw_episode`.
     progress : bool, default True
         Show a bar when it takes more than two seconds.
 
@@ -151,7 +155,7 @@ def rehearse(world: World, count: int, seed: int, *, progress: bool = True) -> E
 
     def one(e: int) -> tuple[View, Reference, NDArray[Any], float]:
         rng = np.random.default_rng([seed, e])
-        episode, within = _usable(world, rng)
+        episode, within = _usable(world, rng, gap)
         reference = Reference.of_rows(episode.cal, episode.cal_labels)
         nodes = episode.test
         profile = profile_graph(nodes, rng)
@@ -162,7 +166,9 @@ def rehearse(world: World, count: int, seed: int, *, progress: bool = True) -> E
     with (
         one_blas_thread(),
         ThreadPoolExecutor(cores()) as pool,
-        progress_bar("Rehearsing on D_train", count, show=progress) as advance,
+        progress_bar(
+            f"Rehearsing on {'D_train' if gap else 'D_cal'}", count, show=progress
+        ) as advance,
     ):
         done = []
         for result in pool.map(one, range(count)):
@@ -178,10 +184,10 @@ def rehearse(world: World, count: int, seed: int, *, progress: bool = True) -> E
     return Examples(*(np.asarray(part, np.float32) for part in stacked))
 
 
-def _usable(world: World, rng: np.random.Generator) -> tuple[Episode, Floats]:
+def _usable(world: World, rng: np.random.Generator, gap: bool) -> tuple[Episode, Floats]:
     """Draw until both sets have some same-class pairs; return those of the test set as well."""
     for _ in range(1000):
-        episode = draw_episode(world, rng)
+        episode = draw_episode(world, rng, gap=gap)
         if rng.random() < OVERLAP:
             episode = _overlapping(episode, rng)
         within = _within(episode.test, episode.test_labels)
@@ -190,8 +196,8 @@ def _usable(world: World, rng: np.random.Generator) -> tuple[Episode, Floats]:
         if enough and len(within) >= FEWEST_PAIRS and len(episode.test) >= FEWEST_NODES:
             return episode, within
     raise OpenGCNError(
-        f"D_train: expected enough rows to rehearse on, received {len(world.members)} classes of "
-        f"{len(world.images)} rows altogether"
+        f"{'D_train' if gap else 'D_cal'}: expected enough rows to rehearse on, received "
+        f"{len(world.members)} classes of {len(world.images)} rows altogether"
     )
 
 
@@ -208,12 +214,14 @@ def _overlapping(episode: Episode, rng: np.random.Generator) -> Episode:
 
 
 def _within(rows: Floats, labels: NDArray[np.int64]) -> Floats:
-    """Return the distances of all same-class pairs."""
+    """Return the distances of all same-class pairs; classes of one size go together."""
     order = np.argsort(labels, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+    size = np.bincount(labels)
+    first = np.cumsum(size) - size
     parts = [np.empty(0, np.float32)]
-    for group in groups:
-        if len(group) > 1:
-            i, j = np.triu_indices(len(group), 1)
-            parts.append(distances(rows[group], rows[group])[i, j])
+    for count in np.unique(size[size > 1]):
+        members = order[first[size == count, None] + np.arange(count)]
+        i, j = np.triu_indices(count, 1)
+        inner = np.matmul(rows[members], rows[members].transpose(0, 2, 1))[:, i, j]
+        parts.append(np.sqrt(np.maximum(2 - 2 * inner, 0)).ravel())
     return np.concatenate(parts)

@@ -1,38 +1,43 @@
-"""The readout: from what a graph shows beside a reference to its same-class distances.
-
-It predicts how far each quantile of the same-class distances lies from the reference's,
-so that a readout that has learned nothing returns the reference. The loss is the mean
-absolute error over the quantiles, which is twice the TPR part of MAE_comb.
-"""
+"""The readout: from what a graph shows beside a reference to its same-class distances."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from opengcn.progress import progress_bar
 from opengcn.rehearsal.examples import Examples, View
-from opengcn.rehearsal.reference import LEVELS
+from opengcn.rehearsal.reading_network import (
+    GUESS_FEATURES,
+    NO_GUESS,
+    ROUGH_GUESS,
+    SURE_GUESS,
+    WIDTHS,
+    Lessons,
+    ReadingNetwork,
+    guess_features,
+    standard,
+    teach,
+)
+from opengcn.rehearsal.reference import Reference
+from opengcn.rehearsal.trust import trust
 from opengcn.threads import one_torch_thread
 
 __all__ = ["Guess", "Prediction", "Readout"]
 
 FOLDS = 5  # networks, each trained without a fifth of the examples
-STEPS, BATCH, WIDTH, RATE, DECAY, DROPOUT, JITTER = 1500, 128, 96, 2e-3, 1e-2, 0.1, 0.05
-PRIOR_WEIGHT = 0.02
-TRUST = 0.75  # in the readout; the rest in the reference, whose error has other causes
+STEPS, RATE = 1500, 2e-3
+OWN_STEPS, OWN_RATE, OWN_SHARE = 400, 1e-3, 0.3  # when D_cal's own rehearsals are added
 SHARED = (0.5, 0.15)  # trust in the readout's log prior beside a rough guess, and a sure one
-WIDTHS = (-8.0, 1.0)  # limits of the logarithm of the spread
 REHEARSED = 0.7  # coverage of the band on rehearsals, which are harsher than life: 90 % there
-SURE, ROUGH = 0.1, 0.5  # standard deviation of log prior in the two kinds of guess
-LIMIT = 5.0  # of standardised features, so that a stranger's data cannot run away
 
 Floats = NDArray[np.float32]
 Rate = NDArray[np.float64]
@@ -74,24 +79,6 @@ class Prediction:
     prior_high: float
 
 
-class _Network(nn.Module):
-    def __init__(self, features: int) -> None:
-        super().__init__()
-        first, second = nn.Linear(features, WIDTH), nn.Linear(WIDTH, WIDTH)
-        self.body = nn.Sequential(first, nn.ReLU(), nn.Dropout(DROPOUT), second, nn.ReLU())
-        self.move = nn.Linear(WIDTH, len(LEVELS))
-        self.spread = nn.Linear(WIDTH, len(LEVELS))
-        self.prior = nn.Linear(WIDTH, 1)
-        for head, start in ((self.move, 0.0), (self.spread, -3.5), (self.prior, -4.0)):
-            nn.init.zeros_(head.weight)
-            nn.init.constant_(head.bias, start)
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        h = self.body(x)
-        # The spread must not bend what the body learns for the quantiles.
-        return self.move(h), self.spread(h.detach()), self.prior(h)[:, 0]
-
-
 @dataclass(frozen=True, eq=False)
 class Readout:
     """Networks with what they need around them.
@@ -110,7 +97,7 @@ class Readout:
         prior and beside a sure one.
     """
 
-    networks: list[_Network]
+    networks: list[ReadingNetwork]
     middle: Floats
     scale: Floats
     stretch: float
@@ -141,9 +128,8 @@ class Readout:
         middle = examples.features.mean(0)
         scale = examples.features.std(0) + 1e-4
         fold = np.random.default_rng(seed).permutation(len(examples)) % FOLDS
-        networks: list[_Network] = []
+        networks: list[ReadingNetwork] = []
         ratios, errors = [], []
-        devices = [device] if device.type == "cuda" else []
         with (
             _TRAINING,
             one_torch_thread(),
@@ -151,14 +137,13 @@ class Readout:
         ):
             for k in range(FOLDS):
                 kept = np.flatnonzero(fold != k)
-                data = _Tensors.of(examples, kept, middle, scale, device)
-                with torch.random.fork_rng(
-                    devices
-                ):  # of weights and dropout: give it back as it was
-                    torch.manual_seed(seed + k)
-                    network = _Network(examples.features.shape[1] + _EXTRA).to(device)
-                    _fit(network, data, np.random.default_rng([seed, k]), advance)
-                held = _Tensors.of(examples, np.flatnonzero(fold == k), middle, scale, device)
+                lessons = Lessons.of(examples, kept, middle, scale, device)
+                with _own_randomness(seed + k, device):
+                    network = ReadingNetwork(examples.features.shape[1] + GUESS_FEATURES)
+                    rng = np.random.default_rng([seed, k])
+                    network.to(device)
+                    teach(network, lessons, rng, steps=STEPS, rate=RATE, advance=advance)
+                held = Lessons.of(examples, np.flatnonzero(fold == k), middle, scale, device)
                 ratio, error = _held_out(network, held, np.random.default_rng([seed, k, 1]))
                 ratios.append(ratio.ravel())
                 errors.append(error)
@@ -166,6 +151,51 @@ class Readout:
         stretch = float(np.quantile(np.concatenate(ratios), REHEARSED))
         both = np.quantile(np.concatenate(errors, 1), [0.05, 0.95], axis=1).T
         return cls(networks, middle, scale, stretch, np.asarray(both, np.float64))
+
+    def taught(self, examples: Examples, own: Examples, seed: int) -> Self:
+        """Return a readout that has also rehearsed on D_cal.
+
+        D_train shows many classes, all of them seen by the embedder; D_cal shows few, and
+        what unseen ones look like.
+
+        Parameters
+        ----------
+        examples : Examples
+            Of D_train, as in `train`.
+        own : Examples
+            Of D_cal.
+        seed : int
+            Of batches.
+
+        Returns
+        -------
+        readout : Readout
+            Another one; this one is left as it is.
+        """
+        device = next(self.networks[0].parameters()).device
+        networks = deepcopy(self.networks)
+        old, new = (
+            Lessons.of(e, np.arange(len(e)), self.middle, self.scale, device)
+            for e in (examples, own)
+        )
+        total = FOLDS * OWN_STEPS
+        with (
+            _TRAINING,
+            one_torch_thread(),
+            progress_bar("Learning from D_cal", total) as advance,
+        ):
+            for k, network in enumerate(networks):
+                with _own_randomness(seed + k, device):
+                    teach(
+                        network,
+                        old,
+                        np.random.default_rng([seed, k, 2]),
+                        steps=OWN_STEPS,
+                        rate=OWN_RATE,
+                        more=(new, OWN_SHARE),
+                        advance=advance,
+                    )
+        return replace(self, networks=networks)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return everything but `stretch` as arrays, for a model file.
@@ -205,22 +235,22 @@ class Readout:
         """
         networks = []
         for k in range(FOLDS):
-            network = _Network(len(arrays["middle"]) + _EXTRA)
+            network = ReadingNetwork(len(arrays["middle"]) + GUESS_FEATURES)
             start = f"network{k}."
             own = {n.removeprefix(start): v for n, v in arrays.items() if n.startswith(start)}
             network.load_state_dict({n: torch.from_numpy(v) for n, v in own.items()})
             networks.append(network.to(device).eval().requires_grad_(False))
         return cls(networks, arrays["middle"], arrays["scale"], stretch, arrays["prior_errors"])
 
-    def predict(self, seen: list[View], reference: Rate, guess: Guess | None) -> Prediction:
+    def predict(self, seen: list[View], reference: Reference, guess: Guess | None) -> Prediction:
         """Predict from views of several graphs of one set.
 
         Parameters
         ----------
         seen : list of View
             The views.
-        reference : ndarray of shape (24,)
-            Quantiles of the reference.
+        reference : Reference
+            D_cal.
         guess : Guess, optional
             What is believed of the prior.
 
@@ -230,19 +260,19 @@ class Readout:
             Averaged over graphs and networks.
         """
         device = next(self.networks[0].parameters()).device
-        features = np.stack([v.features for v in seen])
-        x = _standard(features, self.middle, self.scale)
+        x = standard(np.stack([v.features for v in seen]), self.middle, self.scale)
         bounds = torch.from_numpy(np.stack([v.bounds for v in seen]))
-        if guess is None:
-            log_guess, kind = torch.zeros(len(seen)), torch.full((len(seen),), _NO_GUESS)
-        else:
-            log_guess = torch.full((len(seen),), float(np.log(guess.prior)))
-            kind = torch.full((len(seen),), _SURE if guess.sure else _ROUGH)
-        x = torch.cat([x, _guess_features(log_guess, kind, bounds)], 1).to(device)
+        log_guess, kind = torch.zeros(len(seen)), torch.full((len(seen),), NO_GUESS)
+        if guess is not None:
+            log_guess += float(np.log(guess.prior))
+            kind += SURE_GUESS if guess.sure else ROUGH_GUESS
+        x = torch.cat([x, guess_features(log_guess, kind, bounds)], 1).to(device)
         with torch.no_grad(), one_torch_thread():
             out = [[part.cpu().double().numpy() for part in net(x)] for net in self.networks]
-        quantiles = np.mean([reference * np.exp(move) for move, _, _ in out], axis=(0, 1))
-        quantiles = np.sort(TRUST * quantiles + (1 - TRUST) * reference).clip(0, 2)
+        known = reference.quantiles
+        read = np.mean([known * np.exp(move) for move, _, _ in out], axis=(0, 1))
+        weight = trust(read - known, reference.error)
+        quantiles = np.sort(weight * read + (1 - weight) * known).clip(0, 2)
         widths = np.clip([s for _, s, _ in out], *WIDTHS)
         spread = self.stretch * np.exp(widths.mean(axis=(0, 1)))
         log_prior = float(np.mean([p for _, _, p in out]))
@@ -263,109 +293,32 @@ class Readout:
 
 
 _TRAINING = Lock()  # dropout draws from torch's global generator: one training at a time
-_NO_GUESS, _ROUGH, _SURE = 0, 1, 2
-_EXTRA = 2 * (2 + 5)  # guess features: for either kind a flag, the guess, its distance to bounds
 
 
-@dataclass(frozen=True, eq=False)
-class _Tensors:
-    x: Tensor
-    bounds: Tensor
-    reference: Tensor
-    truth: Tensor
-    log_prior: Tensor
-
-    @classmethod
-    def of(
-        cls,
-        examples: Examples,
-        rows: NDArray[np.int64],
-        middle: Floats,
-        scale: Floats,
-        device: torch.device,
-    ) -> Self:
-        parts = (examples.bounds, examples.reference, examples.truth, examples.log_prior)
-        x = _standard(examples.features[rows], middle, scale)
-        return cls(x.to(device), *(torch.from_numpy(p[rows]).to(device) for p in parts))
-
-    def inputs(
-        self,
-        rows: Tensor,
-        rng: np.random.Generator,
-        *,
-        jitter: float = 0.0,
-        kind: int | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        """Return network inputs of rows, with guesses drawn at random, and the guesses."""
-        x = self.x[rows]
-        if jitter:
-            noise = rng.standard_normal(x.shape, np.float32)
-            x = x + jitter * torch.from_numpy(noise).to(x.device)
-        kinds = torch.from_numpy(rng.choice(3, len(x), p=[0.2, 0.55, 0.25])).to(x.device)
-        if kind is not None:
-            kinds = torch.full_like(kinds, kind)
-        # Some guesses are worse than they should be.
-        error = rng.standard_normal(len(x)) * np.where(rng.random(len(x)) < 0.15, 2, 1)
-        size = torch.where(kinds == _SURE, SURE, ROUGH)
-        guess = self.log_prior[rows] + size * torch.from_numpy(error.astype(np.float32)).to(
-            x.device
-        )
-        return torch.cat([x, _guess_features(guess, kinds, self.bounds[rows])], 1), guess
+@contextmanager
+def _own_randomness(seed: int, device: torch.device) -> Iterator[None]:
+    """Seed torch, for weights and dropout, and give its generator back as it was."""
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield
 
 
-def _standard(features: Floats, middle: Floats, scale: Floats) -> Tensor:
-    return torch.from_numpy(((features - middle) / scale).clip(-LIMIT, LIMIT))
-
-
-def _guess_features(log_guess: Tensor, kind: Tensor, bounds: Tensor) -> Tensor:
-    about = torch.cat([(log_guess[:, None] + 4), bounds - log_guess[:, None]], 1) / 1.5
-    about = about.clamp(-LIMIT, LIMIT)
-    parts = []
-    for one in (_ROUGH, _SURE):
-        given = (kind == one).float()[:, None]
-        parts += [given, given * about]
-    return torch.cat(parts, 1)
-
-
-def _fit(
-    network: _Network,
-    data: _Tensors,
-    rng: np.random.Generator,
-    advance: Callable[[float], None],
-) -> None:
-    optimizer = torch.optim.AdamW(network.parameters(), RATE, weight_decay=DECAY)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS)
-    network.train()
-    for _ in range(STEPS):
-        rows = torch.from_numpy(rng.integers(len(data.x), size=BATCH)).to(data.x.device)
-        move, spread, prior = network(data.inputs(rows, rng, jitter=JITTER)[0])
-        error = (data.reference[rows] * move.exp() - data.truth[rows]).abs()
-        width = spread.clamp(*WIDTHS)
-        likelihood = (error.detach() * (-width).exp() + width).mean()  # of Laplace's law
-        wrong = (prior - data.log_prior[rows]).abs().mean()
-        loss = error.mean() + PRIOR_WEIGHT * wrong + 1e-3 * likelihood
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-        advance(1)
-    network.eval().requires_grad_(False)
-
-
-def _held_out(network: _Network, data: _Tensors, rng: np.random.Generator) -> tuple[Rate, Rate]:
+def _held_out(
+    network: ReadingNetwork, data: Lessons, rng: np.random.Generator
+) -> tuple[Rate, Rate]:
     """Return what the network gets wrong on examples that it has not seen.
 
     Errors of the quantiles over their spreads (e, 24), with a rough guess of the prior; and
     errors of log prior (2, e), with a rough guess and with a sure one.
     """
     rows = torch.arange(len(data.x), device=data.x.device)
-    errors: list[Tensor] = []
+    errors: list[torch.Tensor] = []
     with torch.no_grad():
-        for kind in (_SURE, _ROUGH):
+        for kind in (SURE_GUESS, ROUGH_GUESS):
             x, guess = data.inputs(rows, rng, kind=kind)
             move, spread, prior = network(x)
-            own = SHARED[int(kind == _SURE)]
+            own = SHARED[int(kind == SURE_GUESS)]
             errors.insert(0, data.log_prior - (own * prior + (1 - own) * guess))
-        found = TRUST * data.reference * move.exp() + (1 - TRUST) * data.reference
-        ratio = (found - data.truth).abs() / spread.clamp(*WIDTHS).exp()
+        wrong = (data.reference * move.exp() - data.truth).abs()
+        ratio = wrong / spread.clamp(*WIDTHS).exp()
     return ratio.cpu().double().numpy(), torch.stack(errors).cpu().double().numpy()

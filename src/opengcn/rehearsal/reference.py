@@ -8,16 +8,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from opengcn.curve import OperatingCurve
 from opengcn.embeddings import EmbeddingSet
 from opengcn.memo import exact_curve
 from opengcn.pairs import GRID
 from opengcn.rehearsal.graph_profile import distances
 
-__all__ = ["LEVELS", "Reference", "quantiles_to_rate", "rate_to_quantiles"]
+__all__ = ["LEVELS", "Reference", "quantiles_to_rate", "rate_to_quantiles", "reference_curve"]
 
 LEVELS = (np.arange(24) + 0.5) / 24  # of the quantiles that stand for a curve
 ROWS = 1024  # of D_cal that are kept, to be compared with a test set
 COUNTED = 32_768  # rows of D_cal whose pairs are counted
+CLASS_ROWS, DRAWS = 64, 100  # rows of a class, and draws of classes, to estimate the error
 
 Floats = NDArray[np.float32]
 Rate = NDArray[np.float64]
@@ -39,6 +41,9 @@ class Reference:
         Mean size of the class of a row.
     rows : ndarray of shape (m, D)
         Some of its rows.
+    error : float, default 0
+        Expected absolute error of the quantiles from the choice of the classes, as a mean
+        over the levels: other classes of the same world would have given others.
     """
 
     quantiles: Rate
@@ -46,15 +51,18 @@ class Reference:
     classes: int
     class_size: float
     rows: Floats
+    error: float = 0.0
 
     @classmethod
-    def of(cls, cal: EmbeddingSet, rng: np.random.Generator) -> Self:
+    def of(cls, cal: EmbeddingSet, curve: OperatingCurve, rng: np.random.Generator) -> Self:
         """Make the reference of D_cal, from its exact curve.
 
         Parameters
         ----------
         cal : EmbeddingSet
             D_cal, labelled.
+        curve : OperatingCurve
+            See `reference_curve`.
         rng : Generator
             Chooses the rows that are kept.
 
@@ -63,8 +71,6 @@ class Reference:
         reference : Reference
             The reference.
         """
-        part = cal if len(cal) <= COUNTED else cal.subset(_choose(len(cal), COUNTED, rng))
-        curve = exact_curve(part)
         below = 1 - curve.tnr
         middle, share = (GRID[1:] + GRID[:-1]) / 2, np.diff(below)
         mean = float(middle @ share)
@@ -76,6 +82,7 @@ class Reference:
             np.array([mean, spread, low]),
             *_classes(cal.codes),
             np.asarray(cal.take(rows), np.float32),
+            _class_error(cal, rng),
         )
 
     @classmethod
@@ -101,6 +108,46 @@ class Reference:
         negatives = np.array([other.mean(), other.std(), np.quantile(other, 0.05)])
         quantiles = np.quantile(d[same], LEVELS).astype(np.float64)
         return cls(quantiles, negatives, *_classes(labels), rows)
+
+
+def reference_curve(cal: EmbeddingSet, rng: np.random.Generator) -> OperatingCurve:
+    """Return the exact curve of D_cal, or of 32,768 of its rows when it has more.
+
+    Parameters
+    ----------
+    cal : EmbeddingSet
+        D_cal, labelled.
+    rng : Generator
+        Chooses the rows.
+
+    Returns
+    -------
+    curve : OperatingCurve
+        The curve.
+    """
+    part = cal if len(cal) <= COUNTED else cal.subset(_choose(len(cal), COUNTED, rng))
+    return exact_curve(part)
+
+
+def _class_error(cal: EmbeddingSet, rng: np.random.Generator) -> float:
+    """Return the mean deviation of the quantiles when classes are drawn again (bootstrap)."""
+    counts = []
+    for label in range(int(cal.codes.max()) + 1):
+        rows = rng.permutation(np.flatnonzero(cal.codes == label))[:CLASS_ROWS]
+        members = np.asarray(cal.take(np.sort(rows)), np.float32)
+        i, j = np.triu_indices(len(members), 1)
+        bins = np.minimum((distances(members, members)[i, j] * 100).astype(int), len(GRID) - 1)
+        # As many pairs as the whole class has: it counts for that much in the curve.
+        size = int((cal.codes == label).sum())
+        weight = size * (size - 1) / 2 / max(len(bins), 1)
+        counts.append(weight * np.bincount(bins, minlength=len(GRID)))
+    table = np.stack([c for c in counts if c.sum()])
+    drawn = rng.multinomial(len(table), np.full(len(table), 1 / len(table)), size=DRAWS) @ table
+    rates = np.concatenate([np.zeros((DRAWS, 1)), np.cumsum(drawn, 1)[:, :-1]], 1)
+    rates /= drawn.sum(1, keepdims=True)
+    found = np.stack([rate_to_quantiles(rate) for rate in rates])
+    few = np.sqrt(len(table) / max(len(table) - 1, 1))  # a bootstrap of few is too narrow
+    return float(np.abs(found - found.mean(0)).mean() * few)
 
 
 def _choose(n: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:

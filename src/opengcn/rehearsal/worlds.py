@@ -1,4 +1,4 @@
-"""D_train taken apart into class means and residuals, so that new worlds can be put together."""
+"""D_train as the material of which rehearsed worlds are made."""
 
 from __future__ import annotations
 
@@ -20,21 +20,16 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Embeddings as centre + class mean + residual.
+    """D_train about its centre, class by class.
 
     Attributes
     ----------
     centre : ndarray of shape (D,)
         Mean of all rows.
-    means : ndarray of shape (C, D)
-        Class means, less the centre.
-    residuals : ndarray of shape (n, D)
-        Rows less their class mean, scaled up by sqrt(m / (m - 1)) in a class of m rows: a
-        mean of few rows sits too close to them.
-    members : tuple of ndarray
-        Row numbers of each class.
     images : ndarray of shape (n, D)
         Rows less the centre.
+    members : tuple of ndarray
+        Row numbers of each class.
     axes : ndarray of shape (D, D)
         Principal axes, in columns. Mirroring along them makes a class elsewhere in space
         that keeps its shape, and keeps the covariance of the whole.
@@ -43,16 +38,14 @@ class World:
     """
 
     centre: Floats
-    means: Floats
-    residuals: Floats
-    members: tuple[Ints, ...]
     images: Floats
+    members: tuple[Ints, ...]
     axes: Floats
     other_axes: Floats
 
     @classmethod
     def of(cls, train: EmbeddingSet, rng: np.random.Generator) -> Self:
-        """Take D_train apart.
+        """Make the world of D_train.
 
         Parameters
         ----------
@@ -73,17 +66,14 @@ class World:
         members = tuple(np.split(order, np.flatnonzero(np.diff(codes[order])) + 1))
         centre = X.mean(0)
         images = X - centre
-        means = np.stack([images[m].mean(0) for m in members])
-        size = np.bincount(codes)[codes][:, None]
-        residuals = (images - means[codes]) * np.sqrt(size / (size - 1)).astype(np.float32)
         axes = np.linalg.eigh(images.T @ images)[1].astype(np.float32)
         other = np.linalg.qr(rng.standard_normal(axes.shape))[0].astype(np.float32)
-        return cls(centre, means, residuals, members, images, axes, other)
+        return cls(centre, images, members, axes, other)
 
     @property
     def dim(self) -> int:
         """Dimension D."""
-        return int(self.means.shape[1])
+        return int(self.images.shape[1])
 
     def direction(self, rng: np.random.Generator) -> Floats:
         """Draw a direction that a whole set may lean to: its own centre, an image, or any.
