@@ -1,0 +1,1 @@
+"""The paper's scenarios as a benchmark: definitions, one runner, results, tables, figures."""

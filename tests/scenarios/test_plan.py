@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from opengcn.scenarios.folder import Source, find_sources
+from opengcn.scenarios.methods import METHODS
+from opengcn.scenarios.plan import plan_cells, plan_jobs
+
+EVERYTHING = ("samedist", "shiftdist", "diffdist")
+
+
+def source(path: Path) -> Source:
+    (found,) = find_sources(path)
+    return found
+
+
+def test_methods_without_a_seed_run_once(pack: Callable[..., Path]) -> None:
+    cells = plan_cells(
+        source(pack()), scenarios=["samedist"], methods=["hard", "opengcn"], splits=3, seeds=2
+    )
+    assert sum(c.method == "hard" for c in cells) == 3
+    assert sum(c.method == "opengcn" for c in cells) == 6
+    assert len(set(cells)) == len(cells)
+
+
+def test_the_long_tail_has_one_split(pack: Callable[..., Path]) -> None:
+    cells = plan_cells(source(pack()), scenarios=["diffdist"], methods=["hard"], splits=5, seeds=1)
+    assert sum(c.test == "tail" for c in cells) == 1
+    assert sum(c.test == "zipf" for c in cells) == 5
+
+
+def test_a_job_is_a_method_split_by_split(pack: Callable[..., Path]) -> None:
+    found = source(pack("birds", "snow", "fog"))
+    cells = plan_cells(found, scenarios=EVERYTHING, methods=["platt", "paper"], splits=3, seeds=1)
+    jobs = plan_jobs(found, cells)
+    assert [job.cells[0].method for job in jobs] == ["paper", "platt"]  # the slow one first
+    for job in jobs:
+        assert [c.split for c in job.cells] == [0] * 4 + [1] * 4 + [2] * 4 + [0]
+        assert job.cells[-1].test == "tail"
+    assert {c for job in jobs for c in job.cells} == set(cells)
+
+
+def test_ablations_run_in_their_scenario_only(pack: Callable[..., Path]) -> None:
+    cells = plan_cells(
+        source(pack()),
+        scenarios=["samedist", "ablation"],
+        methods=list(METHODS),
+        splits=1,
+        seeds=1,
+    )
+    assert {c.method for c in cells if c.scenario == "ablation"} == {
+        *("paper-conn", "paper-avg", "paper-nbr", "paper-avg-40")
+    }
+    assert "paper-conn" not in {c.method for c in cells if c.scenario == "samedist"}

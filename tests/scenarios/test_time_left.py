@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from opengcn.scenarios.results import Result
+from opengcn.scenarios.time_left import TimeLeft
+
+MakeResult = Callable[..., Result]
+
+
+def test_nothing_known(result: MakeResult) -> None:
+    assert math.isnan(TimeLeft([]).estimate([result("platt").cell], 2))
+
+
+def test_cells_of_one_split_share_a_fit(result: MakeResult) -> None:
+    known = [
+        result("paper", split=0, fit=100, spent=101),
+        result("paper", split=1, fit=40, spent=41),
+        result("paper", split=1, test="zipf", fit=40, spent=1),
+        result("paper", split=2, fit=40, spent=41),
+    ]
+    left = TimeLeft(known)
+    done = [result("paper", split=2, test="zipf").cell]
+    assert left.estimate(done, 1) == pytest.approx(1)
+    new = [result("paper", split=s, test=t).cell for s in (3, 4) for t in ("same", "zipf")]
+    assert left.estimate(new, 1) == pytest.approx(2 * 40 + 4 * 1)
+    assert left.estimate(new, 2) == pytest.approx((2 * 40 + 4 * 1) / 2)
+
+
+def test_the_first_fit_on_a_data_set_takes_longest(result: MakeResult) -> None:
+    left = TimeLeft(
+        [result("paper", split=s, fit=100 if s == 0 else 40, spent=200) for s in range(3)]
+    )
+    cells = [result("paper", data="cars", split=s).cell for s in range(2)]
+    rest = ((200 - 100) + 2 * (200 - 40)) / 3
+    assert left.estimate(cells, 1) == pytest.approx(100 + 40 + 2 * rest)
+
+
+def test_a_method_not_seen_yet_is_taken_for_the_others(result: MakeResult) -> None:
+    left = TimeLeft([result("platt", fit=1, spent=2), result("beta", fit=3, spent=4)])
+    assert left.estimate([result("dbscan").cell], 1) == pytest.approx(3 + 1)
+
+
+def test_failures_say_nothing(result: MakeResult) -> None:
+    assert math.isnan(TimeLeft([result("platt", failure="x")]).estimate([], 1))
