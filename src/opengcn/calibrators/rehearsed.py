@@ -190,8 +190,9 @@ def _curve(found: Prediction, below: NDArray[np.float64], info: dict[str, Any]) 
     low, high = quantiles_to_rate(found.high), quantiles_to_rate(found.low)
     prior = _possible(found.prior, below, tpr)
     tnr = _tnr(below, tpr, prior)
-    tnr_low = _tnr(below, low, _possible(found.prior_low, below, low))
-    tnr_high = _tnr(below, high, _possible(found.prior_high, below, high))
+    tnr_low = _tnr(below, low, _possible(found.prior_low, below, tpr))
+    # With TPR at its lowest, more same-class pairs are possible.
+    tnr_high = _tnr(below, high, _possible(found.prior_high, below, low))
     return OperatingCurve(
         tpr,
         tnr,
