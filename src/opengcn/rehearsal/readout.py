@@ -36,6 +36,7 @@ __all__ = ["Guess", "Prediction", "Readout"]
 FOLDS = 5  # networks, each trained without a fifth of the examples
 STEPS, RATE = 1500, 2e-3
 OWN_STEPS, OWN_RATE, OWN_SHARE = 400, 1e-3, 0.3  # when D_cal's own rehearsals are added
+STEPS_AN_EXAMPLE = 5  # at most: few examples are learned soon
 SHARED = (0.5, 0.15)  # trust in the readout's log prior beside a rough guess, and a sure one
 # The band, chosen once for all data sets (docs/default.md): of rehearsals, which are harsher than
 # life, this share is covered; of D_cal's error, 90 % of a normal one; the prior is worse in life.
@@ -129,12 +130,13 @@ class Readout:
         middle = examples.features.mean(0)
         scale = examples.features.std(0) + 1e-4
         fold = np.random.default_rng(seed).permutation(len(examples)) % FOLDS
+        steps = min(STEPS, STEPS_AN_EXAMPLE * len(examples))
         networks: list[ReadingNetwork] = []
         ratios, errors = [], []
         with (
             _TRAINING,
             one_torch_thread(),
-            progress_bar("Learning to read graphs", FOLDS * STEPS, show=progress) as advance,
+            progress_bar("Learning to read graphs", FOLDS * steps, show=progress) as advance,
         ):
             for k in range(FOLDS):
                 kept = np.flatnonzero(fold != k)
@@ -143,7 +145,7 @@ class Readout:
                     network = ReadingNetwork(examples.features.shape[1] + GUESS_FEATURES)
                     rng = np.random.default_rng([seed, k])
                     network.to(device)
-                    teach(network, lessons, rng, steps=STEPS, rate=RATE, advance=advance)
+                    teach(network, lessons, rng, steps=steps, rate=RATE, advance=advance)
                 held = Lessons.of(examples, np.flatnonzero(fold == k), middle, scale, device)
                 ratio, error = _held_out(network, held, np.random.default_rng([seed, k, 1]))
                 ratios.append(ratio.ravel())
@@ -179,11 +181,11 @@ class Readout:
             Lessons.of(e, np.arange(len(e)), self.middle, self.scale, device)
             for e in (examples, own)
         )
-        total = FOLDS * OWN_STEPS
+        steps = min(OWN_STEPS, STEPS_AN_EXAMPLE * len(own))
         with (
             _TRAINING,
             one_torch_thread(),
-            progress_bar("Learning from D_cal", total) as advance,
+            progress_bar("Learning from D_cal", FOLDS * steps) as advance,
         ):
             for k, network in enumerate(networks):
                 with _own_randomness(seed + k, device):
@@ -191,7 +193,7 @@ class Readout:
                         network,
                         old,
                         np.random.default_rng([seed, k, 2]),
-                        steps=OWN_STEPS,
+                        steps=steps,
                         rate=OWN_RATE,
                         more=(new, OWN_SHARE),
                         advance=advance,
