@@ -195,8 +195,9 @@ def test_sample(rng: np.random.Generator) -> None:
     assert len(whole.sample(100)) == 50
     with pytest.raises(DataError, match="expected a sample of 1 row or more, received 0"):
         whole.sample(0)
+    labelled = og.EmbeddingSet(rng.standard_normal((50, 3)), np.arange(50) % 5)
     with pytest.raises(DataError, match="expected a share in"):
-        whole.split_classes(1.5)
+        labelled.split_classes(1.5)
 
 
 def test_split_classes_as_the_data_sets_do(rng: np.random.Generator) -> None:

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from opengcn.errors import DataError
-from opengcn.files import WRITE_BLOCK, Columns, Names, open_files, write_npz, write_parquet
-from opengcn.labels import as_labels
-from opengcn.sources import ArraySource, RowSource, Source
-from opengcn.unit import unit_vectors
+from opengcn.files import WRITE_BLOCK, Names, open_files, write_npz, write_parquet
+from opengcn.labels import as_labels, sample_classes
+from opengcn.sources import ArraySource, RowSource, Source, as_matrix
+from opengcn.stores import open_store, store_address
+from opengcn.unit import unit_vectors, unit_vectors_of
 
 __all__ = ["EmbeddingSet"]
 
@@ -73,7 +74,7 @@ class EmbeddingSet:
         source: str = "embeddings",
     ) -> None:
         self._set_up(
-            ArraySource(_as_matrix(embeddings, source), source),
+            ArraySource(as_matrix(embeddings, source), source),
             labels,
             ids,
             tenants,
@@ -108,7 +109,7 @@ class EmbeddingSet:
             for name, values in columns.items()
         )
         if in_memory:
-            self._keep(unit_vectors(raw.read(slice(None)), raw.where))
+            self._keep(unit_vectors_of(raw))
 
     def _keep(self, unit: NDArray[np.float32]) -> None:
         unit.flags.writeable = False  # results are remembered per set, see `opengcn.memo`
@@ -127,41 +128,47 @@ class EmbeddingSet:
         label_space: str = "",
         in_memory: bool | None = None,
     ) -> EmbeddingSet:
-        """Read a set from .npz, .npy or .parquet.
+        """Read a set from .npz, .npy or .parquet, or from a vector store.
 
         Parameters
         ----------
         path : path or sequence of paths
-            A file; or several .parquet files, or a folder of them, as one set.
+            A file; or several .parquet files, or a folder of them, as one set. Or the
+            address of a store: ``lancedb:FOLDER/TABLE``, ``faiss:FILE``,
+            ``qdrant:FOLDER/COLLECTION`` or ``qdrant:http://HOST:6333/COLLECTION``.
         labels_file : path, optional
-            Labels of a .npy file: a .npy array, or a text file with a label a line.
+            Labels of a .npy file or a FAISS index: a .npy array, or a text file with a
+            label a line.
         embedding, label, id, tenant : str, optional
-            Names of the arrays (.npz) or columns (.parquet), where they are not the usual
-            ones: ``embeddings`` or ``E``, ``labels`` or ``y``, ``ids``, ``tenants`` in
-            .npz; ``embedding``, ``label``, ``id``, ``tenant`` in parquet.
+            Names of the arrays (.npz), columns (.parquet, LanceDB) or payload fields
+            (Qdrant, where `embedding` is the name of the vector), where they are not the
+            usual ones: ``embeddings`` or ``E``, ``labels`` or ``y``, ``ids``, ``tenants``
+            in .npz; ``embedding``, ``label``, ``id``, ``tenant`` elsewhere. LanceDB's
+            usual ``vector`` and Qdrant's point ids are found as well.
         label_space : str, default ""
             See the class.
         in_memory : bool, optional
             Whether to read and check all vectors now. By default sets of up to 1 GiB (as
-            float32) are. Others stay on disk, and rows are checked when they are read.
+            float32) are. Others stay where they are, and rows are checked when read.
 
         Returns
         -------
         set : EmbeddingSet
             The set.
         """
-        several = not isinstance(path, (str, os.PathLike))
-        where: Path | list[Path] = [Path(p) for p in path] if several else Path(path)  # type: ignore[union-attr,arg-type]
-        columns: Columns = open_files(
-            where,
-            Names(embedding, label, id, tenant),
-            None if labels_file is None else Path(labels_file),
-        )
+        names = Names(embedding, label, id, tenant)
+        beside = None if labels_file is None else Path(labels_file)
+        if not isinstance(path, (str, os.PathLike)):
+            columns = open_files([Path(p) for p in path], names, beside)
+            name = f"{path[0]} and {len(path) - 1} more"
+        elif (address := store_address(path)) is not None:
+            columns, name = open_store(address, names, beside), address
+        else:
+            columns, name = open_files(Path(path), names, beside), str(Path(path))
         n, dim = columns.source.shape
         if in_memory is None:
             in_memory = 4 * n * dim <= KEEP_IN_MEMORY
         self = cls.__new__(cls)
-        name = f"{where[0]} and {len(where) - 1} more" if isinstance(where, list) else str(where)
         self._set_up(
             columns.source,
             columns.label,
@@ -208,7 +215,8 @@ class EmbeddingSet:
     def embeddings(self) -> NDArray[np.float32]:
         """All unit vectors, of shape (n, D), read-only. A set on disk is read whole, and kept."""
         if self._unit is None:
-            self._keep(self.take(slice(None)))
+            assert self._raw is not None
+            self._keep(unit_vectors_of(self._raw))
         assert self._unit is not None
         return self._unit
 
@@ -357,17 +365,7 @@ class EmbeddingSet:
         cal, test : EmbeddingSet
             Disjoint in their classes.
         """
-        if not 0 < fraction < 1:
-            raise DataError(f"fraction: expected a share in (0, 1), received {fraction}")
-        labels = self.require_labels()
-        classes = np.random.default_rng(seed).permutation(np.unique(labels))
-        first = max(2, round(fraction * len(classes)))
-        if len(classes) <= first:
-            raise DataError(
-                f"{self.source}: expected more than {first} classes to split, "
-                f"received {len(classes)}"
-            )
-        in_first = np.isin(labels, classes[:first])
+        in_first = sample_classes(self.require_labels(), fraction, seed, self.source)
         return self.subset(in_first), self.subset(~in_first)
 
     @property
@@ -386,21 +384,3 @@ class EmbeddingSet:
         if self.labels is None:
             raise DataError(f"{self.source}: expected labels, received a set without them")
         return self.labels
-
-
-def _as_matrix(values: ArrayLike, name: str) -> NDArray[Any]:
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise DataError(f"{name}: expected a number everywhere, received masked ones")
-    try:
-        return np.asarray(values)
-    except (ValueError, TypeError, RuntimeError) as error:
-        if isinstance(values, (list, tuple)):
-            sizes = [len(row) if hasattr(row, "__len__") else 1 for row in values]
-            row = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
-            if row is not None:
-                raise DataError(
-                    f"{name}: row {row}: expected {sizes[0]} numbers as in row 0, received "
-                    f"{sizes[row]}"
-                ) from error
-        # A list in a list, a tensor with a gradient, or a type that numpy does not have.
-        raise DataError(f"{name}: expected what numpy can read, received {error}") from error

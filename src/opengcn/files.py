@@ -17,12 +17,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opengcn.arrow_columns import name_column
 from opengcn.atomic import replacing
 from opengcn.errors import DataError
-from opengcn.labels import as_labels
 from opengcn.sources import ArraySource, ParquetSource, Source, readable
 
-__all__ = ["Columns", "Names", "open_files", "write_npz", "write_parquet"]
+__all__ = [
+    "Columns",
+    "Names",
+    "choose_columns",
+    "open_files",
+    "read_labels",
+    "write_npz",
+    "write_parquet",
+]
 
 WRITE_BLOCK = 65_536  # rows of a parquet row group
 
@@ -244,14 +252,24 @@ def _map_member(path: Path, name: str) -> NDArray[Any] | None:
 
 def _open_npy(path: Path, labels_file: Path | None) -> Columns:
     array = np.load(path, mmap_mode="r", allow_pickle=False)
-    label = None
-    if labels_file is not None:
-        _check_there(labels_file)
-        label = _read_labels(labels_file)
+    label = None if labels_file is None else read_labels(labels_file)
     return Columns(ArraySource(array, str(path)), label)
 
 
-def _read_labels(path: Path) -> NDArray[Any]:
+def read_labels(path: Path) -> NDArray[Any]:
+    """Read labels from a file of their own.
+
+    Parameters
+    ----------
+    path : Path
+        A .npy array, or a text file with a label a line.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,)
+        The labels, unchecked.
+    """
+    _check_there(path)
     if path.suffix.lower() in (".npz", ".parquet"):
         raise DataError(
             f"{path}: expected labels as a .npy array or as text, a label a line, "
@@ -264,6 +282,45 @@ def _read_labels(path: Path) -> NDArray[Any]:
         return np.array(lines[:-1] if lines[-1] == "" else lines)
 
 
+def choose_columns(
+    present: Sequence[str],
+    names: Names,
+    source: str,
+    embedding: Sequence[str] = ("embedding",),
+) -> dict[str, str]:
+    """Choose the columns of a table that hold an embedding set.
+
+    Parameters
+    ----------
+    present : sequence of str
+        The table's columns.
+    names : Names
+        The names asked for.
+    source : str
+        What messages call the table.
+    embedding : sequence of str, default ("embedding",)
+        Usual names of the vectors, the first that is there is taken.
+
+    Returns
+    -------
+    columns : dict of str to str
+        Column by role: "embedding" always, "label", "id" and "tenant" where present.
+    """
+    chosen = {}
+    for role in ("embedding", "label", "id", "tenant"):
+        given = getattr(names, role)
+        wanted = (given,) if given else embedding if role == "embedding" else (role,)
+        there = [name for name in wanted if name in present]
+        if there:
+            chosen[role] = there[0]
+        elif role == "embedding" or given is not None:
+            raise DataError(
+                f"{source}: expected a column {' or '.join(map(repr, wanted))}, received "
+                f"{', '.join(map(repr, present)) or 'no column'}"
+            )
+    return chosen
+
+
 def _open_parquet(paths: Sequence[Path], names: Names) -> Columns:
     import pyarrow.parquet as pq
 
@@ -271,18 +328,7 @@ def _open_parquet(paths: Sequence[Path], names: Names) -> Columns:
     for path in paths:
         with readable(path):
             present = pq.read_schema(path).names
-        chosen = {}
-        for role in ("embedding", "label", "id", "tenant"):
-            given = getattr(names, role)
-            name = given or role
-            if name in present:
-                chosen[role] = name
-            elif role == "embedding" or given is not None:
-                raise DataError(
-                    f"{path}: expected a column '{name}', received "
-                    f"{', '.join(map(repr, present)) or 'no column'}"
-                )
-        found.append(chosen)
+        found.append(choose_columns(present, names, str(path)))
     for path, chosen in zip(paths, found, strict=True):
         if chosen != found[0]:
             raise DataError(
@@ -311,15 +357,8 @@ def _read_columns(paths: Sequence[Path], name: str) -> NDArray[Any]:
 
 
 def _read_column(path: Path, name: str) -> NDArray[Any]:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     with readable(path):
-        column = pq.read_table(path, columns=[name]).column(0).combine_chunks()
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if column.null_count:
-        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-        raise DataError(f"{path}: row {row}, column '{name}': expected a value, received null")
-    values = np.asarray(column.to_numpy(zero_copy_only=False))
-    return as_labels(values, len(values), f"{path}: column '{name}'")
+        column = pq.read_table(path, columns=[name]).column(0)
+    return name_column(column, name, str(path))

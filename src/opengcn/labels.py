@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from opengcn.errors import DataError
 
-__all__ = ["as_labels", "shared_labels"]
+__all__ = ["as_labels", "sample_classes", "shared_labels"]
 
 
 def as_labels(values: ArrayLike, count: int, name: str) -> NDArray[Any]:
@@ -57,6 +57,38 @@ def shared_labels(first: NDArray[Any], second: NDArray[Any]) -> list[Any]:
         first, second = first.astype(np.str_), second.astype(np.str_)
     shared: list[Any] = np.intersect1d(first, second).tolist()
     return shared
+
+
+def sample_classes(
+    labels: NDArray[Any], fraction: float, seed: int, source: str
+) -> NDArray[np.bool_]:
+    """Choose a share of the classes at random.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Class of each row.
+    fraction : float
+        Share of the classes, in (0, 1); at least two are chosen.
+    seed : int
+        The chosen classes are the first of ``default_rng(seed).permutation(unique labels)``.
+    source : str
+        What messages call the set.
+
+    Returns
+    -------
+    chosen : ndarray of shape (n,), bool
+        The rows of the chosen classes.
+    """
+    if not 0 < fraction < 1:
+        raise DataError(f"fraction: expected a share in (0, 1), received {fraction}")
+    classes = np.random.default_rng(seed).permutation(np.unique(labels))
+    first = max(2, round(fraction * len(classes)))
+    if len(classes) <= first:
+        raise DataError(
+            f"{source}: expected more than {first} classes to split, received {len(classes)}"
+        )
+    return np.isin(labels, classes[:first])
 
 
 def _without_guessing(values: ArrayLike) -> NDArray[Any]:

@@ -10,17 +10,31 @@ import struct
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from opengcn.arrow_columns import list_vectors
 from opengcn.errors import DataError
 
-__all__ = ["ArraySource", "ParquetSource", "RowSource", "Source", "readable"]
+__all__ = [
+    "ArraySource",
+    "ParquetSource",
+    "RowSource",
+    "Rows",
+    "Source",
+    "as_matrix",
+    "readable",
+    "row_numbers",
+    "runs_of",
+]
 
 Rows = slice | NDArray[np.intp]
+RUN = 16_384  # rows read at once where the source has no blocks of its own
 
 
 class Source(Protocol):
@@ -35,6 +49,46 @@ class Source(Protocol):
 
     def where(self, row: int) -> str:
         """Say where a row lies, as in ``birds.parquet: row 7, column 'embedding'``."""
+
+    def runs(self) -> Iterator[slice]:
+        """Yield all rows in order, as many at a time as are best read at once."""
+
+
+def runs_of(rows: int, run: int = RUN) -> Iterator[slice]:
+    """Yield slices that together are all rows.
+
+    Parameters
+    ----------
+    rows : int
+        How many there are.
+    run : int, default 16384
+        Rows of a slice.
+
+    Yields
+    ------
+    slice
+        From row 0 on.
+    """
+    for begin in range(0, rows, run):
+        yield slice(begin, min(begin + run, rows))
+
+
+def row_numbers(rows: Rows, count: int) -> NDArray[np.intp]:
+    """Return the numbers of the rows asked for.
+
+    Parameters
+    ----------
+    rows : slice or ndarray of shape (m,)
+        Which rows.
+    count : int
+        How many there are in all.
+
+    Returns
+    -------
+    numbers : ndarray of shape (m,)
+        From 0 on, in the order asked for.
+    """
+    return np.arange(*rows.indices(count)) if isinstance(rows, slice) else np.asarray(rows)
 
 
 @contextmanager
@@ -94,10 +148,46 @@ class ArraySource:
         """Return the raw rows."""
         return np.asarray(self.array[rows])
 
+    def runs(self) -> Iterator[slice]:
+        """Yield all rows, some at a time."""
+        return runs_of(self.shape[0])
+
     def where(self, row: int) -> str:
         """Say where a row lies."""
         column = f", column '{self.column}'" if self.column else ""
         return f"{self.name}: row {row}{column}"
+
+
+def as_matrix(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return what numpy makes of values, or say which row is at fault.
+
+    Parameters
+    ----------
+    values : array_like of shape (n, D)
+        Anything that numpy reads.
+    name : str
+        What messages call it.
+
+    Returns
+    -------
+    array : ndarray
+        Not a copy where there is an array already.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise DataError(f"{name}: expected a number everywhere, received masked ones")
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError, RuntimeError) as error:
+        if isinstance(values, (list, tuple)):
+            sizes = [len(row) if hasattr(row, "__len__") else 1 for row in values]
+            row = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
+            if row is not None:
+                raise DataError(
+                    f"{name}: row {row}: expected {sizes[0]} numbers as in row 0, received "
+                    f"{sizes[row]}"
+                ) from error
+        # A list in a list, a tensor with a gradient, or a type that numpy does not have.
+        raise DataError(f"{name}: expected what numpy can read, received {error}") from error
 
 
 class RowSource:
@@ -123,6 +213,10 @@ class RowSource:
     def read(self, rows: Rows) -> NDArray[Any]:
         """Return the raw rows."""
         return self.source.read(self.rows[rows])
+
+    def runs(self) -> Iterator[slice]:
+        """Yield all rows at once: in any order, they may lie anywhere in the source behind."""
+        return runs_of(len(self.rows), max(1, len(self.rows)))
 
     def where(self, row: int) -> str:
         """Say where a row lies in the source behind."""
@@ -153,7 +247,7 @@ class ParquetSource:
         self._groups = [(file, group) for file, group, _ in groups]
         self._group_start = np.cumsum([0] + [rows for _, _, rows in groups])
         self._file_start = np.cumsum([0] + [f.metadata.num_rows for f in self._files])
-        self._dim = self._first_dim()
+        self._dim = self._read_group(0, None).shape[1] if self._groups else 0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -168,14 +262,12 @@ class ParquetSource:
 
     def read(self, rows: Rows) -> NDArray[Any]:
         """Return the raw rows; each row group that holds one of them is read once."""
-        if isinstance(rows, slice):
-            rows = np.arange(*rows.indices(self.shape[0]))
-        rows = np.asarray(rows)
+        rows = row_numbers(rows, self.shape[0])
         group_of = np.searchsorted(self._group_start, rows, side="right") - 1
         out: NDArray[Any] | None = None
         for group in np.unique(group_of):
             mine = np.flatnonzero(group_of == group)
-            block = self._read_group(int(group))
+            block = self._read_group(int(group), self._dim)
             if out is None or block.dtype.itemsize > out.dtype.itemsize:
                 out = (
                     np.empty((len(rows), self._dim), block.dtype)
@@ -185,56 +277,26 @@ class ParquetSource:
             out[mine] = block[rows[mine] - self._group_start[group]]
         return np.empty((0, self._dim), np.float32) if out is None else out
 
-    def _first_dim(self) -> int:
-        return self._read_group(0).shape[1] if self._groups else 0
+    def runs(self) -> Iterator[slice]:
+        """Yield all rows, a row group at a time."""
+        for begin, end in pairwise(self._group_start.tolist()):
+            yield slice(begin, end)
 
-    def _read_group(self, group: int) -> NDArray[Any]:
+    def _read_group(self, group: int, dim: int | None) -> NDArray[Any]:
         file, local = self._groups[group]
         start = int(self._group_start[group])
         with readable(self._paths[file]):
             table = self._files[file].read_row_group(local, columns=[self.column])
-        chunks = table.column(0).chunks
         blocks = []
-        for chunk in chunks:
-            blocks.append(self._list_array(chunk, start))
+        for chunk in table.column(0).chunks:
+            where = partial(self._where_after, start)
+            blocks.append(list_vectors(chunk, dim, where, f"row 0 of {self._paths[0]}"))
+            dim = blocks[0].shape[1]
             start += len(chunk)
         return np.concatenate(blocks)
 
-    def _list_array(self, array: Any, start: int) -> NDArray[Any]:
-        """Turn an arrow list array into (rows, D); `start` is its first row, for messages."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        kind = array.type
-        is_list = (
-            pa.types.is_fixed_size_list(kind)
-            or pa.types.is_list(kind)
-            or (pa.types.is_large_list(kind))
-        )
-        if not is_list or not pa.types.is_floating(kind.value_type):
-            raise DataError(
-                f"{self.where(start)}: expected a list of floats a row, received {kind}"
-            )
-        if array.null_count:
-            row = start + int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
-            raise DataError(f"{self.where(row)}: expected a vector, received null")
-        sizes = np.asarray(pc.list_value_length(array))
-        dim = getattr(self, "_dim", int(sizes[0]) if len(sizes) else 0)
-        ragged = np.flatnonzero(sizes != dim)
-        if len(ragged):
-            row = start + int(ragged[0])
-            raise DataError(
-                f"{self.where(row)}: expected {dim} numbers as in row 0 of {self._paths[0]}, "
-                f"received {sizes[ragged[0]]}"
-            )
-        values = array.flatten()  # respects the offset of a sliced chunk
-        if values.null_count:
-            row = (
-                start
-                + int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0]) // dim
-            )
-            raise DataError(f"{self.where(row)}: expected numbers, received null inside the vector")
-        return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(len(array), dim)
+    def _where_after(self, start: int, row: int) -> str:
+        return self.where(start + row)
 
 
 def _open_parquet(path: Path) -> Any:
