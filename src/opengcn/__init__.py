@@ -15,6 +15,7 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from opengcn import datasets as datasets
     from opengcn import metrics as metrics
+    from opengcn import snippets as snippets
     from opengcn.calibrators.inductive import BetaCalibration as BetaCalibration
     from opengcn.calibrators.inductive import HistogramCalibration as HistogramCalibration
     from opengcn.calibrators.inductive import IsotonicCalibration as IsotonicCalibration
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from opengcn.errors import DataError as DataError
     from opengcn.errors import OpenGCNError as OpenGCNError
     from opengcn.errors import OpenGCNWarning as OpenGCNWarning
+    from opengcn.report import write_report as write_report
+    from opengcn.tenants.bulk import calibrate_tenants as calibrate_tenants
     from opengcn.threshold import Threshold as Threshold
     from opengcn.trials import compare as compare
     from opengcn.trials import compare_splits as compare_splits
@@ -51,12 +54,15 @@ __all__ = [
     "PlattScaling",
     "SplitCurve",
     "Threshold",
+    "calibrate_tenants",
     "compare",
     "compare_splits",
     "convert",
     "datasets",
     "load",
     "metrics",
+    "snippets",
+    "write_report",
 ]
 
 # Names are imported when first used, so that `import opengcn` costs next to nothing.
@@ -76,10 +82,12 @@ _HOME = {
     "PlattScaling": "calibrators.inductive",
     "SplitCurve": "calibrators.split_curve",
     "Threshold": "threshold",
+    "calibrate_tenants": "tenants.bulk",
     "compare": "trials",
     "compare_splits": "trials",
     "convert": "distance",
     "load": "calibrators.opengcn",
+    "write_report": "report",
 }
 
 

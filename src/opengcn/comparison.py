@@ -87,6 +87,20 @@ class Comparison:
     ----------
     trials : tuple of Trial
         In the order in which they ran.
+
+    Examples
+    --------
+    >>> import opengcn as og
+    >>> data = og.datasets.synthetic(n_classes=40, samples=10, seed=0)
+    >>> train, rest = data.split_classes(0.5)
+    >>> cal, test = rest.split_classes(0.2)
+    >>> found = og.compare([og.SplitCurve(), og.PlattScaling()], train, cal, test)
+    >>> sorted(row.rank for row in found.rows())
+    [1, 2]
+    >>> print(found.to_markdown().splitlines()[0][:28])
+    | method | rank | MAE_comb |
+    >>> og.Comparison.from_json(found.to_json()) == found
+    True
     """
 
     trials: tuple[Trial, ...]

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.console import Console
+from rich.live import Live
 from rich.table import Table
 
 from opengcn.atomic import replacing
-from opengcn.calibrators.base import Calibrator
-from opengcn.calibrators.inductive import (
-    BetaCalibration,
-    HistogramCalibration,
-    IsotonicCalibration,
-    PlattScaling,
-)
 from opengcn.calibrators.opengcn import OpenGCN
-from opengcn.calibrators.pseudo_label import DBSCANCalibration
-from opengcn.calibrators.split_curve import SplitCurve
 from opengcn.curve import OperatingCurve
 from opengcn.datasets import OpenWorldSplit, glyphs
 from opengcn.errors import OpenGCNError
 from opengcn.memo import exact_curve
+from opengcn.progress import taking_the_screen
+from opengcn.provenance import provenance
+from opengcn.report import write_report
+from opengcn.report.wording import percent
+from opengcn.scenarios.methods import BASELINES, METHODS
 from opengcn.threshold import Threshold
 
 if TYPE_CHECKING:
+    from opengcn.calibrators.base import Calibrator
     from opengcn.embeddings import EmbeddingSet
 
 __all__ = ["run_demo"]
@@ -33,57 +34,69 @@ __all__ = ["run_demo"]
 EPISODES = 300  # of OpenGCN's rehearsals: the demonstration should not take long
 BLUR = 1.5  # pixels: enough that a person still reads the characters with ease
 
-Estimates = dict[str, OperatingCurve]
+Sets = dict[str, "EmbeddingSet"]
 
 
-def run_demo(tpr: float, out: Path, seed: int) -> None:
-    """Make the data, fit every method, print a table and draw a picture.
+def run_demo(tpr: float, out: Path, seed: int, console: Console) -> dict[str, Any]:
+    """Make the data, fit every method, show a table, draw a picture and write a report.
 
     Parameters
     ----------
     tpr : float
         The share of true matches to find.
     out : Path
-        Where to draw.
+        Where to draw; the report goes beside it, in .html.
     seed : int
         Seed of the data set.
+    console : rich.console.Console
+        Where to tell the story.
+
+    Returns
+    -------
+    story : dict
+        The table as numbers, for JSON: of each test set and method ``distance``, the true
+        ``tpr`` and ``tnr`` there, and ``mae``; and where the picture and the report are.
     """
-    if not 0 < tpr <= 1:
-        raise OpenGCNError(f"tpr: expected a share in (0, 1], received {tpr}")
     if out.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise OpenGCNError(f"{out}: expected a picture in .png, .svg or .pdf")
-    console = Console(highlight=False)
+    begin = time.monotonic()
     console.print("Rendering characters and training a small embedder on half of them ...")
     sharp = glyphs(seed)
     tests = {"sharp": sharp.test, "blurred": glyphs(seed, blur=BLUR).test}
     console.print(_about(sharp))
-    methods: list[Calibrator] = [
-        PlattScaling(),
-        BetaCalibration(),
-        IsotonicCalibration(),
-        HistogramCalibration(),
-        DBSCANCalibration(),
-        SplitCurve(),
-        OpenGCN(episodes=EPISODES),
-    ]
+    opengcn = OpenGCN(seed=seed, episodes=EPISODES)
+    chosen = [METHODS[name] for name in (*BASELINES, "hard")]
+    methods = {one.title.partition(" (")[0]: one.make(seed) for one in chosen}
+    board = _Board(tpr, {name: exact_curve(test) for name, test in tests.items()})
+    with taking_the_screen(), Live(board, console=console, refresh_per_second=4):
+        for title, method in (methods | {"OpenGCN": opengcn}).items():
+            board.fitting, board.since = title, time.monotonic()
+            board.estimates[title] = _estimate(method, sharp, tests)
+        board.fitting = ""
+    usual = OpenGCN().get_params()["episodes"]
     console.print(
-        f"Fitting. OpenGCN rehearses {EPISODES} times here, four times as often by default."
+        f"OpenGCN has rehearsed {EPISODES} times here; by default it does {usual:,} times."
     )
-    estimates: dict[str, Estimates] = {name: {} for name in tests}
-    for method in methods:
-        method.fit(sharp.train, sharp.cal)
-        for name, test in tests.items():
-            curve = method.estimate(test.unlabelled())
-            estimates[name][_name(method)] = curve
-    for name, test in tests.items():
-        console.print(_table(name, tpr, estimates[name], exact_curve(test)))
-    console.print(_in_words(tpr, sharp, tests, {n: e["OpenGCN"] for n, e in estimates.items()}))
+    console.print(_in_words(board, sharp))
     _draw(out, tpr, sharp, tests)
-    console.print(f"Picture: {out}")
+    page = out.with_suffix(".html")
+    curve = board.estimates["OpenGCN"]["blurred"]
+    write_report(
+        page,
+        curve,
+        threshold=curve.threshold(tpr=tpr),
+        reference=exact_curve(sharp.cal),
+        provenance=provenance(opengcn, tests["blurred"]),
+    )
+    console.print(f"\nPicture: {out}\nReport on the blurred characters: {page}", soft_wrap=True)
+    seconds = time.monotonic() - begin
+    console.print(f"All of it took {seconds:.0f} s.")
+    return board.to_dict() | {"picture": str(out), "report": str(page), "seconds": seconds}
 
 
-def _name(method: Calibrator) -> str:
-    return "OpenGCN" if isinstance(method, OpenGCN) else type(method).__name__
+def _estimate(method: Calibrator, data: OpenWorldSplit, tests: Sets) -> dict[str, OperatingCurve]:
+    method.fit(data.train, data.cal)
+    return {name: method.estimate(test.unlabelled()) for name, test in tests.items()}
 
 
 def _about(data: OpenWorldSplit) -> str:
@@ -95,50 +108,91 @@ def _about(data: OpenWorldSplit) -> str:
     return f"Characters, no two sets share one: {sizes}."
 
 
-def _table(name: str, tpr: float, estimates: Estimates, truth: OperatingCurve) -> Table:
-    table = Table(title=f"\nUnseen {name} characters: the threshold that finds {tpr:.0%}")
-    table.add_column("method", no_wrap=True)
-    for heading in ("distance <", "cosine >", "finds in truth", "MAE_comb"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for method, curve in estimates.items():
-        found = curve.threshold(tpr=tpr)
-        error = f"{curve.mae(truth):.4f}"
-        table.add_row(method, *_cells(found, truth), error)
-    table.add_section()
-    table.add_row("truth (needs labels)", *_cells(truth.threshold(tpr=tpr), truth), "0")
-    return table
+@dataclass
+class _Board:
+    """The table, which fills while methods are fitted."""
+
+    tpr: float
+    truth: dict[str, OperatingCurve]
+    estimates: dict[str, dict[str, OperatingCurve]] = field(default_factory=dict)
+    fitting: str = ""
+    since: float = 0.0
+
+    def reached(self, test: str, curve: OperatingCurve) -> Threshold:
+        """Return the threshold that a curve gives, with the rates that it has in truth."""
+        return self.truth[test].at(curve.threshold(tpr=self.tpr).distance)
+
+    def __rich__(self) -> Table:
+        title = f"Asked for {percent(self.tpr, 0)} of the matches among unseen characters"
+        table = Table(
+            title=title,
+            title_justify="left",
+            box=box.SIMPLE_HEAD,
+            padding=(0, 1, 0, 0),
+            pad_edge=False,
+        )
+        table.add_column("\nmethod", no_wrap=True, min_width=21)
+        for test in self.truth:
+            for heading in (f"{test}\ndistance <", "\nfinds", "\nMAE"):
+                table.add_column(heading, justify="right", no_wrap=True)
+        for title, curves in self.estimates.items():
+            table.add_row(title, *self._cells(curves))
+        if self.fitting:
+            seconds = time.monotonic() - self.since
+            table.add_row(self.fitting, f"... {seconds:.0f} s", style="dim")
+        table.add_section()
+        table.add_row("truth (needs labels)", *self._cells(self.truth))
+        return table
+
+    def _cells(self, curves: dict[str, OperatingCurve]) -> list[str]:
+        cells = []
+        for test, curve in curves.items():
+            there = self.reached(test, curve)
+            error = curve.mae(self.truth[test])
+            cells += [f"{there.distance:.3f}", percent(there.tpr, 1), f"{error:.4f}"]
+        return cells
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as numbers."""
+        answer: dict[str, Any] = {"target": f"tpr >= {self.tpr:g}", "tests": {}}
+        for test, truth in self.truth.items():
+            curves = {title: both[test] for title, both in self.estimates.items()}
+            answer["tests"][test] = {
+                title: {
+                    **{
+                        k: getattr(self.reached(test, curve), k) for k in ("distance", "tpr", "tnr")
+                    },
+                    "mae": curve.mae(truth),
+                }
+                for title, curve in (curves | {"truth": truth}).items()
+            }
+        return answer
 
 
-def _cells(found: Threshold, truth: OperatingCurve) -> tuple[str, str, str]:
-    reached = truth.at(found.distance).tpr
-    return f"{found.distance:.3f}", f"{found.cosine:.3f}", f"{reached:.1%}"
-
-
-def _in_words(
-    tpr: float, data: OpenWorldSplit, tests: dict[str, EmbeddingSet], estimates: Estimates
-) -> str:
+def _in_words(board: _Board, data: OpenWorldSplit) -> str:
+    """Tell what happened: the sentences that the whole package is about."""
     lines = []
-    for source, part in (("training", data.train), ("calibration", data.cal)):
-        threshold = exact_curve(part).threshold(tpr=tpr)
-        sharp, blurred = (
-            f"{exact_curve(test).at(threshold.distance).tpr:.0%}" for test in tests.values()
-        )
-        lines.append(
-            f"The threshold that finds {tpr:.0%} of the matches among the {source} characters, "
-            f"distance < {threshold.distance:.3f}, finds {sharp} among unseen sharp characters "
-            f"and {blurred} among unseen blurred ones."
-        )
-    for name, test in tests.items():
-        threshold = estimates[name].threshold(tpr=tpr)
-        reached = exact_curve(test).at(threshold.distance).tpr
-        lines.append(
-            f"OpenGCN, asked for {tpr:.0%} of the unseen {name} characters without their labels, "
-            f"says distance < {threshold.distance:.3f}, which finds {reached:.0%}."
-        )
+    known = {
+        "characters that the embedder was trained on": data.train,
+        "calibration set": data.cal,
+    }
+    for test, truth in board.truth.items():
+        lines.append(f"\nUnseen {test} characters:")
+        for whose, part in known.items():
+            there = truth.at(exact_curve(part).threshold(tpr=board.tpr).distance)
+            lines.append(f"- the threshold of the {whose} would have {_did(there, board.tpr)};")
+        ours = board.reached(test, board.estimates["OpenGCN"][test])
+        lines.append(f"- OpenGCN's, which needed no labels of these, has {_did(ours, board.tpr)}.")
     return "\n".join(lines)
 
 
-def _draw(out: Path, tpr: float, data: OpenWorldSplit, tests: dict[str, EmbeddingSet]) -> None:
+def _did(there: Threshold, tpr: float) -> str:
+    found, asked = percent(there.tpr, 0), percent(tpr, 0)
+    share = f"{found}, as asked," if found == asked else f"{found} instead of {asked}"
+    return f"found {share} and let {percent(1 - there.tnr, 1)} of the strangers through"
+
+
+def _draw(out: Path, tpr: float, data: OpenWorldSplit, tests: Sets) -> None:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -26,7 +27,17 @@ from opengcn.errors import DataError
 from opengcn.progress import progress_bar
 from opengcn.threads import cores, one_blas_thread
 
-__all__ = ["GRID", "PairHistogram", "count_pairs", "weigh_graph", "weigh_pairs"]
+__all__ = [
+    "GRID",
+    "PairHistogram",
+    "Strip",
+    "by_class",
+    "count_pairs",
+    "count_strip",
+    "strips",
+    "weigh_graph",
+    "weigh_pairs",
+]
 
 GRID: NDArray[np.float64] = np.arange(201) / 100
 GRID.flags.writeable = False
@@ -111,26 +122,81 @@ def count_pairs(
     histogram : PairHistogram
         int64 counts.
     """
+    n = len(vectors)
+    order, stop = (np.arange(n), np.arange(1, n + 1)) if codes is None else by_class(codes)
+    fetch = _fetcher(vectors, order)
+    work = partial(count_strip, fetch, stop)
+    return _sum_strips(work, n, np.dtype(np.int64), threads, progress)
+
+
+def by_class(codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the order in which rows are counted, and where the class of each ends.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+        Class of each row.
+
+    Returns
+    -------
+    order : ndarray of shape (n,)
+        Rows sorted by class.
+    stop : ndarray of shape (n,)
+        For each place in that order the first place of the next class.
+    """
+    order = np.argsort(codes, kind="stable")
+    ranked = codes[order]
+    return order, np.searchsorted(ranked, ranked, side="right")
+
+
+def strips(n: int) -> list[Strip]:
+    """Cut all pairs i < j of n rows into tasks.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+
+    Returns
+    -------
+    strips : list of Strip
+        Together every pair once. They are the same whoever counts them, so the products, and
+        with them pairs at the very edge of a bin, are too.
+    """
+    return [
+        Strip(row, first, min(first + STRIP * PANEL, n))
+        for row in range(0, n, PANEL)
+        for first in range(row, n, STRIP * PANEL)
+    ]
+
+
+def count_strip(
+    fetch: Fetch, stop: NDArray[np.intp], strip: Strip
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count the pairs of one strip, with whatever number of BLAS threads is set.
+
+    Parameters
+    ----------
+    fetch : callable
+        ``fetch(begin, end)`` returns unit vectors in the order of their classes.
+    stop : ndarray of shape (n,)
+        Where classes end; see `by_class`.
+    strip : Strip
+        The task.
+
+    Returns
+    -------
+    same, different : ndarray of shape (201,), int64
+        Pairs by distance.
+    """
     from opengcn.pair_kernels import count_tile  # here, since it takes half a second
 
-    n = len(vectors)
-    if codes is None:
-        order, stop = np.arange(n), np.arange(1, n + 1)
-    else:
-        order = np.argsort(codes, kind="stable")
-        ranked = codes[order]
-        stop = np.searchsorted(ranked, ranked, side="right")
-    fetch = _fetcher(vectors, order)
-
-    def work(strip: Strip) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        cells = np.zeros((2, CELLS), np.uint32)  # a strip has fewer than 2^32 pairs
-        scratch = np.empty(PANEL, np.uint16)
-        for row, column, product in _tiles(fetch, strip):
-            count_tile(product, row, column, stop[row : row + len(product)], scratch, *cells)
-        same, different = np.add.reduceat(cells, SQUARES, axis=1, dtype=np.int64)
-        return same, different
-
-    return _sum_strips(work, n, np.dtype(np.int64), threads, progress)
+    cells = np.zeros((2, CELLS), np.uint32)  # a strip has fewer than 2^32 pairs
+    scratch = np.empty(PANEL, np.uint16)
+    for row, column, product in _tiles(fetch, strip):
+        count_tile(product, row, column, stop[row : row + len(product)], scratch, *cells)
+    same, different = np.add.reduceat(cells, SQUARES, axis=1, dtype=np.int64)
+    return same, different
 
 
 def weigh_pairs(
@@ -223,20 +289,16 @@ def _sum_strips(
     progress: bool,
 ) -> PairHistogram:
     """Run `work` on every strip and add up in a fixed order."""
-    strips = [
-        Strip(row, first, min(first + STRIP * PANEL, n))
-        for row in range(0, n, PANEL)
-        for first in range(row, n, STRIP * PANEL)
-    ]
+    tasks = strips(n)
     same, different = np.zeros(201, dtype), np.zeros(201, dtype)
-    workers = max(1, min(threads or cores(), len(strips)))
+    workers = max(1, min(threads or cores(), len(tasks)))
     # One BLAS thread a worker: the workers are the parallelism.
     with (
         one_blas_thread(),
         ThreadPoolExecutor(workers) as pool,
-        progress_bar("Counting pairs", len(strips), show=progress) as advance,
+        progress_bar("Counting pairs", len(tasks), show=progress) as advance,
     ):
-        for strip_same, strip_different in pool.map(work, strips):
+        for strip_same, strip_different in pool.map(work, tasks):
             same += strip_same
             different += strip_different
             advance(1)

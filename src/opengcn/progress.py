@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-__all__ = ["progress_bar"]
+__all__ = ["progress_bar", "taking_the_screen"]
 
 _SCREEN = Lock()  # one bar at a time: a job inside another one leaves the screen to it
 PATIENCE = 2.0  # seconds that people wait without asking what is going on
@@ -15,7 +15,7 @@ PATIENCE = 2.0  # seconds that people wait without asking what is going on
 
 @contextmanager
 def progress_bar(
-    description: str, total: float, *, show: bool = True
+    description: str, total: float, *, unit: str = "", show: bool = True
 ) -> Iterator[Callable[[float], None]]:
     """Yield a function that advances the bar; the bar is drawn after two seconds.
 
@@ -25,6 +25,8 @@ def progress_bar(
         What is being done, for the left side of the bar.
     total : float
         The amount of work, in the unit in which the function is called.
+    unit : str, default ""
+        What is counted, as in "tenants"; when given, the bar says how many a second.
     show : bool, default True
         Never draw anything when false. Nothing is drawn either when standard error is
         not a terminal.
@@ -52,17 +54,21 @@ def progress_bar(
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
+        TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(compact=True),
         console=console,
         transient=True,
     )
-    task = bar.add_task(description, total=total)
+    task = bar.add_task(description, total=total, rate="")
     begin = time.monotonic()
     drawn = False
 
     def advance(amount: float) -> None:
         nonlocal drawn
         bar.advance(task, amount)
+        if unit:
+            rate = bar.tasks[0].completed / max(time.monotonic() - begin, 1e-3)
+            bar.update(task, rate=f"{rate:.3g} {unit}/s")
         if drawn or not console.is_terminal or time.monotonic() - begin < PATIENCE:
             return
         drawn = _SCREEN.acquire(blocking=False)
@@ -75,3 +81,15 @@ def progress_bar(
         if drawn:
             bar.stop()
             _SCREEN.release()
+
+
+@contextmanager
+def taking_the_screen() -> Iterator[None]:
+    """Draw no bar inside the body, which draws something of its own.
+
+    Yields
+    ------
+    None
+    """
+    with _SCREEN:
+        yield

@@ -93,6 +93,15 @@ def compare_splits(
     -------
     comparison : Comparison
         A row a method, mean and standard deviation over the splits.
+
+    Examples
+    --------
+    >>> import opengcn as og
+    >>> data = og.datasets.synthetic(n_classes=40, samples=10, seed=0)
+    >>> train, rest = data.split_classes(0.5)
+    >>> found = og.compare_splits([og.SplitCurve()], train, rest, splits=2, fraction=0.2)
+    >>> [trial.split for trial in found.trials]
+    [0, 1]
     """
     sets = ((train, *open_world.split_classes(fraction, seed)) for seed in range(splits))
     return _run(methods, sets, splits, progress)

@@ -1,72 +1,57 @@
-"""The command line as a user meets it: a process of its own."""
-
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import json
 from pathlib import Path
 
 import pytest
 
-import opengcn as og
-
-
-def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "opengcn", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=os.environ | {"COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb"},
-        check=False,
-    )
-
-
-def test_version() -> None:
-    assert run("--version").stdout.strip() == f"opengcn {og.__version__}"
-
-
-def test_help_tells_what_the_demo_does() -> None:
-    text = run("demo", "--help").stdout
-    assert "--tpr" in text
-    assert "characters" in text
-    assert "OPENGCN_CACHE" in text
-
-
-def test_no_command_is_help() -> None:
-    assert "demo" in run().stdout
-
-
-def test_unknown_command() -> None:
-    result = run("guess")
-    assert result.returncode == 2
-    assert "Traceback" not in result.stderr
-
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "message"),
     [
-        (("--tpr", "1.5"), "opengcn: tpr: expected a share in (0, 1], received 1.5"),
-        (("--tpr", "0"), "opengcn: tpr: expected a share in (0, 1], received 0.0"),
-        (
-            ("--out", "picture.xyz"),
-            "opengcn: picture.xyz: expected a picture in .png, .svg or .pdf",
-        ),
-        (("--out", "picture"), "opengcn: picture: expected a picture in .png, .svg or .pdf"),
+        (("--tpr", "1.5"), 2, "expected a share such as 90% or 0.9, received '1.5'"),
+        (("--find", "0%"), 2, "expected a share such as 90% or 0.9, received '0%'"),
+        (("--out", "picture.xyz"), 1, "picture.xyz: expected a picture in .png, .svg or .pdf"),
+        (("--out", "picture"), 1, "picture: expected a picture in .png, .svg or .pdf"),
+        (("--out", "."), 1, "received a folder"),
     ],
 )
-def test_errors_are_one_line(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    result = run("demo", *arguments, cwd=tmp_path)
-    assert result.returncode == 1
-    assert result.stderr.strip() == message
+def test_errors_are_one_line(
+    run,
+    arguments: tuple[str, ...],
+    code: int,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = run("demo", *arguments)
+    assert ran.code == code
+    assert message in ran.err
+    assert len(ran.err.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
-def test_demo_runs_and_draws(tmp_path: Path) -> None:
-    result = run("demo", "--out", str(tmp_path / "new.png"), cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
-    for expected in ("sharp", "blurred", "OpenGCN", "finds in truth", "truth (needs labels)"):
-        assert expected in result.stdout
+def test_demo_tells_the_story(process, tmp_path: Path) -> None:
+    ran = process("demo", "--out", tmp_path / "new.png", "--json")
+    assert ran.returncode == 0, ran.stderr
+    answer = json.loads(ran.stdout)
+    for test in ("sharp", "blurred"):
+        rows = answer["tests"][test]
+        assert rows["truth"]["tpr"] == pytest.approx(0.9, abs=0.01)
+        assert len(rows) == 9
+    blurred = answer["tests"]["blurred"]
+    # What the demonstration is there to show.
+    assert blurred["OpenGCN"]["mae"] < min(
+        row["mae"] for name, row in blurred.items() if name not in ("OpenGCN", "truth")
+    )
+    told = ran.stderr.decode().replace("\N{NO-BREAK SPACE}", " ")
+    for expected in (
+        "truth (needs labels)",
+        "the calibration set would have found",
+        "instead of 90 %",
+    ):
+        assert expected in " ".join(told.split())
     assert (tmp_path / "new.png").stat().st_size > 10_000
+    assert (tmp_path / "new.html").read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -32,17 +32,26 @@ def main() -> None:
     if not debug:
         warnings.showwarning = _one_line_warning
     try:
-        app(arguments, prog_name="opengcn")
+        code = app(arguments or ["--help"], prog_name="opengcn", standalone_mode=False)
+        sys.exit(code if arguments else 2)
     except BrokenPipeError:  # the reader of a pipe has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
         if debug:
             raise
-        expected = isinstance(error, OpenGCNError | OSError)
-        text = str(error) if expected else f"unexpected {error!r}; --debug shows where"
-        typer.echo(f"opengcn: {' '.join(text.split())}", err=True)
-        sys.exit(1)
+        typer.echo(f"opengcn: {' '.join(_told(error).split())}", err=True)
+        sys.exit(getattr(error, "exit_code", 1))  # 2 for what typer refuses
+
+
+def _told(error: Exception) -> str:
+    """Say what is wrong, in the words of whoever noticed."""
+    if isinstance(error, OpenGCNError | OSError):
+        return str(error)
+    if hasattr(error, "format_message"):  # an option or argument that typer refuses
+        command = getattr(getattr(error, "ctx", None), "command_path", "opengcn")
+        return f"{error.format_message().rstrip('.')} (see {command} --help)"
+    return f"unexpected {error!r}; --debug shows where"
 
 
 def _one_line_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -67,4 +76,16 @@ def _main(
         bool, typer.Option("--debug", help="Show the traceback of an error, with any command.")
     ] = False,
 ) -> None:
-    """Distance thresholds for embeddings of classes that nobody has labelled."""
+    """Distance thresholds for embeddings of classes that nobody has labelled.
+
+    Two labelled sets once, then any number of unlabelled ones:
+
+        opengcn fit --train train.parquet --cal cal.parquet -o model.ogcn
+
+        opengcn threshold model.ogcn new.parquet --find 90%
+
+    Embeddings are read from .npz, .npy and .parquet files, folders of parquet files, standard
+    input (`-`), and vector stores: `lancedb:FOLDER/TABLE`, `faiss:FILE`,
+    `qdrant:URL/COLLECTION`. `--json` is for machines. Errors are one line. Exit codes: 0 done,
+    1 the data or a file is at fault, 2 the command is, 130 interrupted.
+    """

@@ -29,6 +29,14 @@ class GlyphImages(NamedTuple):
         The character on each picture.
     parts : ndarray of shape (n,), str
         ``"train"``, ``"cal"`` or ``"test"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opengcn.datasets import GlyphImages
+    >>> blank = np.zeros((1, 32, 32), np.uint8)
+    >>> GlyphImages(blank, np.array(["A"]), np.array(["train"])).images.shape
+    (1, 32, 32)
     """
 
     images: NDArray[np.uint8]

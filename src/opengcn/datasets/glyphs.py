@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -21,6 +19,7 @@ from opengcn.datasets.glyph_images import check_blur, gaussian_blur, glyph_image
 from opengcn.embeddings import EmbeddingSet
 from opengcn.errors import DataError, OpenGCNWarning
 from opengcn.files import write_npz
+from opengcn.user_cache import user_cache
 
 __all__ = ["OpenWorldSplit", "glyphs"]
 
@@ -41,6 +40,14 @@ class OpenWorldSplit:
         A few unseen classes, to calibrate with.
     test : EmbeddingSet
         The other unseen classes.
+
+    Examples
+    --------
+    >>> import opengcn as og
+    >>> data = og.datasets.synthetic(n_classes=10, samples=5)
+    >>> train, rest = data.split_classes(0.4)
+    >>> og.datasets.OpenWorldSplit(train, *rest.split_classes(0.4)).cal
+    EmbeddingSet(n=10, dim=64, classes=2)
     """
 
     train: EmbeddingSet
@@ -98,7 +105,7 @@ def glyphs(
     (EmbeddingSet(n=8, dim=128, classes=2), EmbeddingSet(n=24, dim=128, classes=6))
     """
     check_blur(blur)
-    folder = _user_cache() if cache is True else Path(cache) if cache else None
+    folder = user_cache() if cache is True else Path(cache) if cache else None
     making = _Making(seed, classes, images, folder, progress)
     return OpenWorldSplit(
         train=making.part("train"), cal=making.part("cal"), test=making.part("test", blur)
@@ -179,15 +186,3 @@ def _read(path: Path) -> Arrays:
         raise DataError(f"{path}: expected {damaged} whole, received a wrong checksum")
     with np.load(path, allow_pickle=False) as stored:
         return dict(stored)
-
-
-def _user_cache() -> Path:
-    if folder := os.environ.get("OPENGCN_CACHE"):
-        return Path(folder)
-    if folder := os.environ.get("XDG_CACHE_HOME"):
-        return Path(folder) / "opengcn"
-    if sys.platform == "win32" and (folder := os.environ.get("LOCALAPPDATA")):
-        return Path(folder) / "opengcn" / "cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "opengcn"
-    return Path.home() / ".cache" / "opengcn"

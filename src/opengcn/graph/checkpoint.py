@@ -13,7 +13,6 @@ import torch
 from opengcn.atomic import replacing
 from opengcn.embeddings import EmbeddingSet
 from opengcn.errors import DataError
-from opengcn.graph.network import ConnectivityNetwork
 from opengcn.graph.training import Progress
 
 __all__ = ["Checkpoint", "fingerprint"]
@@ -55,12 +54,12 @@ class Checkpoint:
         self.path = path
         self.identity = identity
 
-    def save(self, network: ConnectivityNetwork, progress: Progress) -> None:
+    def save(self, network: torch.nn.Module, progress: Progress) -> None:
         """Write the state, whole or not at all.
 
         Parameters
         ----------
-        network : ConnectivityNetwork
+        network : torch.nn.Module
             Its weights.
         progress : Progress
             Moments, losses and the step.
@@ -68,18 +67,18 @@ class Checkpoint:
         from safetensors.torch import save_file
 
         tensors = {f"weight.{k}": v.contiguous() for k, v in network.state_dict().items()}
-        tensors |= {f"moment.{k}": v for k, v in progress.moments.items()}
+        tensors |= {f"moment.{k}": v.contiguous() for k, v in progress.moments.items()}
         tensors["losses"] = torch.tensor(progress.losses, dtype=torch.float64)
         header = {"identity": self.identity, "step": progress.step}
         with replacing(self.path) as temporary:
             save_file(tensors, temporary, {"checkpoint": json.dumps(header)})
 
-    def restore(self, network: ConnectivityNetwork) -> Progress | None:
+    def restore(self, network: torch.nn.Module) -> Progress | None:
         """Load the state into a network, if there is a file.
 
         Parameters
         ----------
-        network : ConnectivityNetwork
+        network : torch.nn.Module
             Changed in place.
 
         Returns

@@ -21,7 +21,7 @@ from opengcn.graph.network import ConnectivityNetwork
 from opengcn.progress import progress_bar
 from opengcn.threads import one_torch_thread
 
-__all__ = ["Progress", "Stage", "draw_nodes", "train"]
+__all__ = ["Progress", "Stage", "draw_nodes", "put_moments", "take_moments", "train"]
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def train(
     named = {name: p for name, p in network.named_parameters() if p.requires_grad}
     now = start or Progress()
     optimiser = torch.optim.Adam(named.values(), lr=stage.rate)
-    _put_moments(optimiser, named, now)
+    put_moments(optimiser, named, now)
     network.train()
     with one_torch_thread(), progress_bar(stage.name, stage.steps, show=show) as advance:
         advance(now.step)
@@ -173,16 +173,30 @@ def train(
             now.losses.append(float(loss.detach()))
             now.step = step + 1
             if save and (now.step % save_every == 0 or now.step == stage.steps):
-                now.moments = _take_moments(optimiser, named)
+                now.moments = take_moments(optimiser, named)
                 save(now)
             advance(1)
     network.eval()
     return now.losses
 
 
-def _take_moments(
+def take_moments(
     optimiser: torch.optim.Adam, named: dict[str, torch.nn.Parameter]
 ) -> dict[str, Tensor]:
+    """Copy Adam's moments out of an optimiser.
+
+    Parameters
+    ----------
+    optimiser : torch.optim.Adam
+        After a step or more.
+    named : dict of str to Parameter
+        What it optimises, by name.
+
+    Returns
+    -------
+    moments : dict of str to Tensor
+        As `Progress` holds them.
+    """
     moments = {}
     for name, parameter in named.items():
         state = optimiser.state[parameter]
@@ -191,9 +205,20 @@ def _take_moments(
     return moments
 
 
-def _put_moments(
+def put_moments(
     optimiser: torch.optim.Adam, named: dict[str, torch.nn.Parameter], now: Progress
 ) -> None:
+    """Give an optimiser the moments of an earlier run; nothing to do before the first step.
+
+    Parameters
+    ----------
+    optimiser : torch.optim.Adam
+        Changed in place.
+    named : dict of str to Parameter
+        What it optimises, by name.
+    now : Progress
+        Where the earlier run stood.
+    """
     for name, parameter in named.items():
         if now.step:
             optimiser.state[parameter] = {
