@@ -32,8 +32,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     # Not tempfile: its files are readable by their owner alone, and stay so when renamed.
     temporary = target.with_name(f".{target.stem}-{secrets.token_hex(6)}{target.suffix}")
+    temporary.touch()  # to see the mode of a new file: some writers keep theirs to its owner
+    mode = temporary.stat().st_mode
+    temporary.unlink()
     try:
         yield temporary
+        temporary.chmod(mode)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
