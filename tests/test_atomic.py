@@ -9,12 +9,17 @@ from opengcn.atomic import replacing
 from opengcn.model_file import write_model
 
 
+def write_half(path: Path) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+
+
 def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with pytest.raises(RuntimeError), replacing(path) as temporary:
-        temporary.write_text("half")
-        raise RuntimeError
+    with pytest.raises(RuntimeError):
+        write_half(path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
