@@ -3,21 +3,29 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test test-all lint benchmark clean
+.PHONY: demo test test-all lint browser docs benchmark clean
 
 demo: $(INSTALLED)
 	$(BIN)/opengcn demo
 
-test: lint
+test: lint browser
 	$(BIN)/pytest -m "not slow"
 
-test-all: lint
+test-all: lint browser
 	$(BIN)/pytest
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Pages are tested in a real browser. Where there is none and it cannot be installed, they are not.
+browser:
+	@command -v chromium >/dev/null || { test "`id -u`" = 0 && apt-get update -qq && apt-get install -y -qq chromium; } >/dev/null 2>&1 || \
+		echo "no Chromium here: tests of pages will be skipped"
+
+docs: $(INSTALLED)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 benchmark: $(INSTALLED)
 	$(BIN)/python benchmarks/exact_curve.py

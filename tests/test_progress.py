@@ -38,6 +38,15 @@ def test_long_jobs_draw_a_bar(screen: io.StringIO, monkeypatch: pytest.MonkeyPat
     assert "50 %" in screen.getvalue()
 
 
+def test_a_unit_gives_a_rate(screen: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 100, 2))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    with progress.progress_bar("Tenants", 12, unit="tenants") as advance:
+        advance(5)
+    assert "2.5 tenants/s" in screen.getvalue()
+
+
 def test_one_bar_at_a_time(screen: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     with progress.progress_bar("Outer", 2) as outer:
