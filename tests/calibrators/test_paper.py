@@ -17,6 +17,7 @@ from opengcn.graph.inference import Sampling, _standard_error, subgraph_estimate
 from opengcn.graph.losses import LossWeights
 from opengcn.graph.network import NetworkShape
 from opengcn.graph.tau import TAUS, PairTable, tau_errors
+from opengcn.model_file import SCHEMA
 from opengcn.pairs import GRID
 
 
@@ -112,7 +113,7 @@ def test_model_files_of_others_are_refused(model: og.OpenGCN, tmp_path: Path) ->
         og.load(path)
     model.save(path)
     header = header_of(path)
-    assert (header["schema"], header["metric"], header["dim"]) == (2, "l2", 12)
+    assert (header["schema"], header["metric"], header["dim"]) == (SCHEMA, "l2", 12)
     save_file({"a": np.ones(3)}, path, {"opengcn": json.dumps(header | {"schema": 99})})
     with pytest.raises(og.DataError, match="expected schema 2, received 99.*another version"):
         og.load(path)
