@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +13,7 @@ def test_loops_compile_where_nothing_can_be_kept(tmp_path: Path) -> None:
     """A read-only installation and no home: counting works all the same."""
     package = Path(opengcn.__file__).parent
     copy = tmp_path / "opengcn"
-    copy.mkdir()
-    for file in package.glob("*.py"):
-        (copy / file.name).write_bytes(file.read_bytes())
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
     (copy / "__pycache__").write_text("not a folder, so numba cannot write there")
     code = (
         "import numpy as np, opengcn as og;"
