@@ -30,7 +30,7 @@ FENCE = re.compile(
     r"(?:\n+^```text(?P<title>[^\n]*)\n(?P<output>.*?)^```$)?",
     re.DOTALL | re.MULTILINE,
 )
-SETTINGS = {"COLUMNS": "88", "NO_COLOR": "1", "TERM": "dumb"}  # plain text, as wide as a page
+SETTINGS = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}  # plain text, as wide as a page
 
 
 @dataclass(frozen=True)

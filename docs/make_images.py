@@ -38,17 +38,11 @@ def draw_distances(sets: Sets) -> Figure:
         ax.stairs(different, curve.distances, fill=True, color=DIFFERENT, alpha=0.5, label="two")
         found = curve.threshold(tpr=TPR)
         ax.axvline(found.distance, color="black", linewidth=1)
-        ax.text(
-            found.distance - 0.02,
-            0.95,
-            f"{TPR:.0%} of the matches\nbelow {found.distance:.2f}",
-            transform=ax.get_xaxis_transform(),
-            ha="right",
-            va="top",
-        )
+        words = f"{TPR:.0%} of the matches\nlie below {found.distance:.2f}"
+        ax.text(0.01, 0.9, words, transform=ax.transAxes, va="top")
         ax.set_title(title, loc="left", fontsize=10)
         _bare(ax)
-    figure.axes[0].legend(frameon=False, loc="upper right", title="pairs that show")
+    figure.axes[0].legend(frameon=False, loc=(0.53, 0.4), title="pairs that show")
     figure.axes[-1].set(xlabel="distance", xlim=(0, 1.8))
     return figure
 

@@ -11,6 +11,7 @@ import typer
 
 from opengcn.cli.app import app
 from opengcn.errors import OpenGCNError, require
+from opengcn.model_file import read_model
 
 __all__ = ["serve"]
 
@@ -94,10 +95,7 @@ def _by_name(arguments: list[str]) -> dict[str, str]:
                 f"{argument}: expected each name once, received {name!r} twice; give one as in "
                 f"other={path}"
             )
-        if not Path(path).is_file():
-            raise OpenGCNError(
-                f"{path}: expected a model file, received a path where there is none"
-            )
+        read_model(path)  # says at once what a worker would say after some seconds
         named[name] = path
     return named
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from opengcn.errors import OpenGCNError
 from opengcn.graph.checkpoint import Checkpoint
+from opengcn.threads import one_torch_thread
 from opengcn.user_cache import user_cache
 from opengcn.vision.backbones import Backbone, NetworkBackbone
 from opengcn.vision.balanced_batches import BalancedBatches
@@ -112,15 +113,16 @@ def _head_on_features(
         for now in count(step):
             yield table[torch.from_numpy(batches.draw(np.random.default_rng([recipe.seed, now])))]
 
-    train(
-        head,
-        batches_from,
-        {"": recipe.rate},
-        recipe.steps(len(images), len(batches)),
-        recipe.per_class,
-        checkpoint,
-        progress=progress,
-    )
+    with one_torch_thread():
+        train(
+            head,
+            batches_from,
+            {"": recipe.rate},
+            recipe.steps(len(images), len(batches)),
+            recipe.per_class,
+            checkpoint,
+            progress=progress,
+        )
     return Embedder(backbone, *_arrays(head))
 
 
