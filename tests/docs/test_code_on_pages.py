@@ -11,6 +11,8 @@ import pytest
 
 import opengcn as og
 
+pytestmark = pytest.mark.slow  # fits models and compares what is printed
+
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
     "choosing-a-target",
