@@ -108,10 +108,3 @@ def test_what_is_killed_is_made_up_for(
     local, remote = thresholds(tmp_path / "local.parquet"), thresholds(out)
     for name, row in local.items():
         assert remote[name]["distance"] == pytest.approx(row["distance"], abs=1e-6)
-
-
-def test_a_cluster_that_is_not_there(tmp_path: Path, model: og.OpenGCN, data: Path) -> None:
-    with pytest.raises(og.OpenGCNError, match="address 127.0.0.1:1: expected a Ray cluster, rec"):
-        og.calibrate_tenants(
-            model, data, tmp_path / "t.parquet", tpr=0.9, engine="ray", address="127.0.0.1:1"
-        )

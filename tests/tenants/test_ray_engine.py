@@ -24,6 +24,12 @@ def two_workers() -> Iterator[None]:
     ray.shutdown()
 
 
+def test_a_cluster_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with pytest.raises(og.OpenGCNError, match="address 127.0.0.1:1: expected a Ray cluster, rec"):
+        list(open_engine("ray", address="127.0.0.1:1").run(pow, 2, [3]))
+
+
 def test_every_task_has_its_result(scaled: Callable[..., Any]) -> None:
     by = np.arange(300_000.0)
     found = dict(open_engine("ray").run(scaled, by, iter(range(6))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -83,6 +84,7 @@ class RayEngine:
                 "include_dashboard": False,
             }
         try:
+            _check_there(self.address)
             ray.init(**options)
         except (OSError, ValueError, RuntimeError) as error:
             where = f"address {self.address}" if self.address else "this machine"
@@ -91,6 +93,14 @@ class RayEngine:
             yield
         finally:
             ray.shutdown()
+
+
+def _check_there(address: str | None) -> None:
+    """Refuse an address where nobody listens; Ray itself would go on asking for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if host and "/" not in host and port.isdigit():  # not "auto", nor "ray://..."
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=10):
+            pass
 
 
 def _result(ray: Any, reference: Any) -> Any:
