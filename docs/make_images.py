@@ -1,11 +1,12 @@
 """Draw the pictures of the pages: `python docs/make_images.py [FOLDER]`.
 
 The characters are made on the spot the first time, which takes a minute. One picture needs a fitted
-model, which takes another.
+model, which takes another; what it estimates is kept for the report that the pages show.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import opengcn as og
+from opengcn.provenance import provenance
 from opengcn.rehearsal.episodes import draw_episode
 from opengcn.rehearsal.worlds import World
 
@@ -93,10 +95,9 @@ def draw_rehearsals(train: og.EmbeddingSet) -> Figure:
     return figure
 
 
-def draw_estimate(train: og.EmbeddingSet, cal: og.EmbeddingSet, tests: Sets) -> Figure:
+def draw_estimates(model: og.OpenGCN, cal: og.EmbeddingSet, tests: Sets) -> Figure:
     """Draw estimates with their bands, the truth and D_cal's curve, a test set a column."""
     figure = Figure(figsize=(9, 3.8), layout="constrained")
-    model = og.OpenGCN(seed=0, episodes=EPISODES).fit(train, cal)
     known = og.OperatingCurve.from_labels(cal)
     axes = figure.subplots(1, len(tests), sharey=True)
     for ax, (title, test) in zip(axes, tests.items(), strict=True):
@@ -110,6 +111,16 @@ def draw_estimate(train: og.EmbeddingSet, cal: og.EmbeddingSet, tests: Sets) -> 
         ax.get_legend().remove()
     axes[-1].legend(frameon=False, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
+
+
+def describe(model: og.OpenGCN, cal: og.EmbeddingSet, test: og.EmbeddingSet) -> str:
+    """Return what a report on a test set needs, as JSON; `example_report.py` makes it one."""
+    curves = {
+        "estimate": model.estimate(test.unlabelled()),
+        "calibration": og.OperatingCurve.from_labels(cal),
+    }
+    parts = {name: json.loads(curve.to_json()) for name, curve in curves.items()}
+    return json.dumps(parts | {"provenance": provenance(model, test)})
 
 
 def _bare(ax: Axes) -> None:
@@ -128,15 +139,18 @@ def main() -> None:
         "unseen characters, blurred": blurred.test,
     }
     tests = {title: test for title, test in sets.items() if test is not sharp.train}
+    model = og.OpenGCN(seed=0, episodes=EPISODES).fit(sharp.train, sharp.cal)
     pictures = {
         "distances": draw_distances(sets),
         "pairs": draw_pairs(blurred.test),
         "rehearsals": draw_rehearsals(sharp.train),
-        "estimate": draw_estimate(sharp.train, sharp.cal, tests),
+        "estimate": draw_estimates(model, sharp.cal, tests),
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, figure in pictures.items():
         figure.savefig(folder / f"{name}.png", dpi=130)
+    described = describe(model, sharp.cal, blurred.test)
+    (folder / "estimate.json").write_text(f"{described}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

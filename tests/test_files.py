@@ -403,6 +403,25 @@ def test_null_labels(tmp_path: Path) -> None:
     refuses(tmp_path / "a.parquet", "row 1, column 'label': expected a value, received null")
 
 
+@pytest.mark.parametrize("labels", [["a", None, "b"], [1.5, 2.0, float("nan")]])
+def test_columns_that_are_not_asked_for_may_be_anything(tmp_path: Path, labels: list[Any]) -> None:
+    X = np.eye(3)
+    table = pa.table(
+        {"embedding": vectors(X), "label": labels, "id": labels, "tenant": list("xyz")}
+    )
+    pq.write_table(table, tmp_path / "a.parquet")
+    np.savez(tmp_path / "a.npz", embeddings=X, labels=[0.5], ids=[0.5], tenants=list("xyz"))
+    for path in (tmp_path / "a.parquet", tmp_path / "a.npz"):
+        with pytest.raises(DataError, match="label"):
+            load(path)
+        same(load(path, beside=()), og.EmbeddingSet(X))
+        same(load(path, beside=["tenant"]), og.EmbeddingSet(X, tenants=list("xyz")))
+    np.save(tmp_path / "a.npy", X)
+    same(load(tmp_path / "a.npy", beside=()), og.EmbeddingSet(X))
+    with pytest.raises(DataError, match="beside: expected some of .*, received 'labels'"):
+        load(tmp_path / "a.npz", beside=["labels"])
+
+
 def test_writing_fails_whole(
     birds: og.EmbeddingSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import opengcn as og
+from opengcn.calibrators.rehearsed import RehearsedOpenGCN
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -20,10 +22,15 @@ def test_readme_begins_with_the_two_commands_and_one_picture() -> None:
         assert (README.parent / link).exists(), link
 
 
-@pytest.mark.slow
 def test_the_snippet_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """On a small set and in a hurry: rendering the characters and a real fit take minutes."""
+    train, rest = og.datasets.synthetic(n_classes=60, samples=8, dim=16).split_classes(0.5)
+    small = og.datasets.OpenWorldSplit(train, *rest.split_classes(0.4))
+    monkeypatch.setattr(og.datasets, "glyphs", lambda: small)
+    defaults: Any = RehearsedOpenGCN.__init__.__kwdefaults__
+    monkeypatch.setitem(defaults, "episodes", 10)
     (code,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     og.EmbeddingSet(np.eye(4)).save(tmp_path / "embeddings.parquet")
     monkeypatch.chdir(tmp_path)

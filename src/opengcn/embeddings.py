@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from opengcn.errors import DataError
-from opengcn.files import WRITE_BLOCK, Names, open_files, write_npz, write_parquet
+from opengcn.files import BESIDE, WRITE_BLOCK, Names, open_files, write_npz, write_parquet
 from opengcn.labels import as_labels, sample_classes
 from opengcn.sources import ArraySource, RowSource, Source, as_matrix
 from opengcn.stores import open_store, store_address
@@ -125,6 +125,7 @@ class EmbeddingSet:
         label: str | None = None,
         id: str | None = None,
         tenant: str | None = None,
+        beside: Sequence[str] = BESIDE,
         label_space: str = "",
         in_memory: bool | None = None,
     ) -> EmbeddingSet:
@@ -145,6 +146,9 @@ class EmbeddingSet:
             usual ones: ``embeddings`` or ``E``, ``labels`` or ``y``, ``ids``, ``tenants``
             in .npz; ``embedding``, ``label``, ``id``, ``tenant`` elsewhere. LanceDB's
             usual ``vector`` and Qdrant's point ids are found as well.
+        beside : sequence of str, default ("label", "id", "tenant")
+            What to read beside the vectors, where it is there. `estimate` needs none of it:
+            with ``beside=()`` a label column may have gaps, or hold anything else.
         label_space : str, default ""
             See the class.
         in_memory : bool, optional
@@ -156,15 +160,15 @@ class EmbeddingSet:
         set : EmbeddingSet
             The set.
         """
-        names = Names(embedding, label, id, tenant)
-        beside = None if labels_file is None else Path(labels_file)
+        names = Names(embedding, label, id, tenant, tuple(beside))
+        labels_at = None if labels_file is None else Path(labels_file)
         if not isinstance(path, (str, os.PathLike)):
-            columns = open_files([Path(p) for p in path], names, beside)
+            columns = open_files([Path(p) for p in path], names, labels_at)
             name = f"{path[0]} and {len(path) - 1} more"
         elif (address := store_address(path)) is not None:
-            columns, name = open_store(address, names, beside), address
+            columns, name = open_store(address, names, labels_at), address
         else:
-            columns, name = open_files(Path(path), names, beside), str(Path(path))
+            columns, name = open_files(Path(path), names, labels_at), str(Path(path))
         n, dim = columns.source.shape
         if in_memory is None:
             in_memory = 4 * n * dim <= KEEP_IN_MEMORY

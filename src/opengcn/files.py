@@ -23,6 +23,7 @@ from opengcn.errors import DataError
 from opengcn.sources import ArraySource, ParquetSource, Source, readable
 
 __all__ = [
+    "BESIDE",
     "Columns",
     "Names",
     "choose_columns",
@@ -32,6 +33,7 @@ __all__ = [
     "write_parquet",
 ]
 
+BESIDE = ("label", "id", "tenant")  # what a file may hold beside the vectors
 WRITE_BLOCK = 65_536  # rows of a parquet row group
 
 
@@ -41,12 +43,24 @@ class Names:
 
     The usual ones are ``embeddings`` or ``E``, ``labels`` or ``y``, ``ids`` and
     ``tenants`` in .npz; ``embedding``, ``label``, ``id`` and ``tenant`` in parquet.
+    Columns that are not among `beside` are not read, so it does not matter what they hold.
     """
 
     embedding: str | None = None
     label: str | None = None
     id: str | None = None
     tenant: str | None = None
+    beside: tuple[str, ...] = BESIDE
+
+    def __post_init__(self) -> None:
+        odd = [repr(role) for role in self.beside if role not in BESIDE]
+        if odd:
+            raise DataError(f"beside: expected some of {BESIDE}, received {', '.join(odd)}")
+
+    @property
+    def given(self) -> bool:
+        """Whether a column has a name of its own."""
+        return (self.embedding, self.label, self.id, self.tenant) != (None,) * 4
 
 
 @dataclass(frozen=True)
@@ -94,7 +108,7 @@ def open_files(
         _check_there(p)
     if suffix == ".parquet":
         return _open_parquet(paths, names)
-    if suffix == ".npy" and names != Names():
+    if suffix == ".npy" and names.given:
         raise DataError(f"{paths[0]}: expected no names of columns, as a .npy file has none")
     with readable(paths[0]):
         if suffix == ".npz":
@@ -216,12 +230,12 @@ def _open_npz(path: Path, names: Names) -> Columns:
         mapped = _map_member(path, embedding)
         array = mapped if mapped is not None else column(embedding)
         assert array is not None
-        return Columns(
-            ArraySource(array, str(path), embedding),
-            column(pick(names.label, ("labels", "y"), must=False)),
-            column(pick(names.id, ("ids",), must=False)),
-            column(pick(names.tenant, ("tenants",), must=False)),
-        )
+        known = {"label": ("labels", "y"), "id": ("ids",), "tenant": ("tenants",)}
+        beside = {
+            role: column(pick(getattr(names, role), known[role], must=False))
+            for role in names.beside
+        }
+        return Columns(ArraySource(array, str(path), embedding), **beside)
 
 
 def _map_member(path: Path, name: str) -> NDArray[Any] | None:
@@ -307,7 +321,7 @@ def choose_columns(
         Column by role: "embedding" always, "label", "id" and "tenant" where present.
     """
     chosen = {}
-    for role in ("embedding", "label", "id", "tenant"):
+    for role in ("embedding", *names.beside):
         given = getattr(names, role)
         wanted = (given,) if given else embedding if role == "embedding" else (role,)
         there = [name for name in wanted if name in present]
@@ -336,10 +350,10 @@ def _open_parquet(paths: Sequence[Path], names: Names) -> Columns:
                 f"received {sorted(chosen.values())}"
             )
     source = ParquetSource(paths, found[0]["embedding"])
-    columns = {
+    beside = {
         role: _read_columns(paths, name) for role, name in found[0].items() if role != "embedding"
     }
-    return Columns(source, columns.get("label"), columns.get("id"), columns.get("tenant"))
+    return Columns(source, **beside)
 
 
 def _read_columns(paths: Sequence[Path], name: str) -> NDArray[Any]:

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import opengcn as og
@@ -51,6 +53,36 @@ def test_an_unsound_set_is_described_whole(run, bad: Path) -> None:
     assert "not sound" in people.out
 
 
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (np.full(10, 0.5), "labels: expected integers or strings, received float64"),
+        (np.arange(9), "labels: expected one for each of 10 rows, received shape (9,)"),
+    ],
+)
+def test_labels_that_cannot_be_used(run, tmp_path: Path, labels: np.ndarray, message: str) -> None:
+    path = tmp_path / "odd.npz"
+    np.savez(path, embeddings=np.eye(10), labels=labels)
+    ran = run("inspect", path, "--json")
+    assert ran.code == 0  # it will do for `threshold`
+    answer = json.loads(ran.out)
+    assert answer["classes"] is None
+    assert answer["remarks"][0] == f"columns beside the vectors are left out: {message}"
+    assert "no labels: good for `threshold`" in answer["remarks"][1]
+    asked = run("inspect", path, "--label-column", "labels")
+    assert asked.code == 1
+    assert asked.err == f"opengcn: {message}\n"
+
+
+def test_gaps_in_piped_labels(run, tmp_path: Path) -> None:
+    path = tmp_path / "gaps.parquet"
+    pq.write_table(pa.table({"embedding": list(np.eye(3)), "label": ["a", None, "b"]}), path)
+    answer = json.loads(run("inspect", "-", "--json", given=path.read_bytes()).out)
+    assert answer["remarks"][0].endswith(
+        "-: row 1, column 'label': expected a value, received null"
+    )
+
+
 def test_formats(run, files: Path) -> None:
     for place in ("parts", "test.npz", "test.npy"):
         assert json.loads(run("inspect", files / place, "--json").out)["rows"] == 252
@@ -61,12 +93,22 @@ def test_formats(run, files: Path) -> None:
 
 
 def test_vectors_without_a_norm_of_one(run, tmp_path: Path) -> None:
-    np.save(tmp_path / "long.npy", np.full((1, 3), 1e200))
+    np.save(tmp_path / "long.npy", np.outer([1e200, 1e-200], np.ones(4)))
     ran = run("inspect", tmp_path / "long.npy", "--json")
-    assert ran.code == 1  # one row has no pair
-    assert (
-        "vectors are not of length 1: they will be scaled to it" in json.loads(ran.out)["remarks"]
-    )
+    assert ran.code == 0
+    answer = json.loads(ran.out)
+    assert "vectors are not of length 1: they will be scaled to it" in answer["remarks"]
+    assert answer["norm"]["min"] == pytest.approx(2e-200)
+    assert answer["norm"]["max"] == pytest.approx(2e200)
+
+
+def test_an_empty_set(run, tmp_path: Path) -> None:
+    np.save(tmp_path / "empty.npy", np.empty((0, 3)))
+    ran = run("inspect", tmp_path / "empty.npy")
+    assert ran.code == 1
+    assert "expected two rows or more, received 0" in ran.out
+    assert "nan" not in ran.out
+    assert "length 1" not in ran.out
 
 
 def test_a_model(run, files: Path) -> None:

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import opengcn as og
@@ -38,6 +40,7 @@ def curve(files: Path) -> og.OperatingCurve:
         (("--tnr", "0.99"), {"tnr": 0.99}),
         (("--reject", "99%"), {"tnr": 0.99}),
         (("--find", "90%", "--confidence", "0.9"), {"tpr": 0.9, "confidence": 0.9}),
+        (("--find", "90%", "--confidence", "90%"), {"tpr": 0.9, "confidence": 0.9}),
     ],
 )
 def test_json_is_the_threshold_of_the_library(
@@ -72,6 +75,24 @@ def test_every_format_can_be_piped(ask, files: Path, curve: og.OperatingCurve, s
     ran = ask("-", "--find", "90%", "--json", given=(files / f"test{suffix}").read_bytes())
     assert ran.code == 0, ran.err
     assert json.loads(ran.out)["distance"] == curve.threshold(tpr=0.9).distance
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+def test_labels_are_not_looked_at(
+    ask, files: Path, curve: og.OperatingCurve, tmp_path: Path, suffix: str
+) -> None:
+    """A column called label may hold gaps, or scores."""
+    X = np.load(files / "test.npy")
+    path = tmp_path / f"odd{suffix}"
+    if suffix == ".npz":
+        np.savez(path, embeddings=X, labels=np.full(len(X), 0.5), ids=np.zeros(3))
+    else:
+        gaps: list[str | None] = [None, *"ab" * (len(X) // 2)][: len(X)]
+        pq.write_table(pa.table({"embedding": list(X), "label": gaps, "id": gaps}), path)
+    for given in ((path,), ("-",)):
+        ran = ask(*given, "--find", "90%", "--json", given=path.read_bytes())
+        assert ran.code == 0, ran.err
+        assert json.loads(ran.out)["distance"] == curve.threshold(tpr=0.9).distance
 
 
 def test_several_files_are_one_set(ask, files: Path) -> None:
@@ -184,6 +205,9 @@ def test_snippet(ask, files: Path) -> None:
         ((), 2, "expected one target, --find SHARE (--tpr) or --reject SHARE (--tnr), received none"),
         (("--tpr", "0.9", "--tnr", "0.9"), 2, "received both"),
         (("--tpr", "90"), 2, "received '90'; did you mean 90%?"),
+        (("--tpr", "1.5"), 2, "expected a share such as 90% or 0.9, received '1.5' ("),
+        (("--tpr", "0.9", "--confidence", "95"), 2, "received '95'; did you mean 95%?"),
+        (("--tpr", "0.9", "--confidence", "10%"), 2, "a confidence from 50% to 99.9%, received '10%'"),
         (("--tpr", "0"), 2, "expected a share such as 90% or 0.9, received '0'"),
         (("--find", "most"), 2, "expected a share such as 90% or 0.9, received 'most'"),
         (("--find", "101%"), 2, "expected a share such as 90% or 0.9, received '101%'"),

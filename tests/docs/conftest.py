@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import os
+import shlex
 import sys
+import warnings
+from collections.abc import Callable
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -14,19 +18,9 @@ import pytest
 
 import opengcn as og
 from opengcn.calibrators.rehearsed import RehearsedOpenGCN
-from opengcn.rehearsal import readout
+from opengcn.cli import main
 
 ROOT = Path(__file__).parents[2]
-STEPS, EPISODES = 30, 10
-# The real command line, after a short training.
-SHORT = f"""#!{sys.executable}
-from opengcn.rehearsal import readout
-readout.STEPS = readout.OWN_STEPS = {STEPS}
-from opengcn.calibrators.rehearsed import RehearsedOpenGCN
-RehearsedOpenGCN.__init__.__kwdefaults__["episodes"] = {EPISODES}
-from opengcn.cli import main
-main()
-"""
 
 
 @pytest.fixture(scope="session")
@@ -56,32 +50,39 @@ def make_images() -> ModuleType:
 
 
 @pytest.fixture
-def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the default fit take a second or two, here."""
-    monkeypatch.setattr(readout, "STEPS", STEPS)
-    monkeypatch.setattr(readout, "OWN_STEPS", STEPS)
+def short_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the default fit take a second or two."""
     defaults: Any = RehearsedOpenGCN.__init__.__kwdefaults__
-    monkeypatch.setitem(defaults, "episodes", EPISODES)
+    monkeypatch.setitem(defaults, "episodes", 10)
 
 
 @pytest.fixture
-def short_commands(tmp_path: Path) -> dict[str, str]:
-    """Environment in which `opengcn` and `python` are those of the tests, and fits are short."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    (folder / "opengcn").write_text(SHORT, encoding="utf-8")
-    (folder / "opengcn").chmod(0o755)
-    return {"PATH": os.pathsep.join([str(folder), *paths_of_tests()])}
+def run_here(
+    code_blocks: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str, Path], str]:
+    """Run `opengcn` commands in this process, which saves importing torch each time."""
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main changes it
+    for name, value in code_blocks.SETTINGS.items():
+        monkeypatch.setenv(name, value)
 
+    def run(code: str, folder: Path) -> str:
+        printed = ""
+        for line in code.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            name, *arguments = words[: words.index(">")] if ">" in words else words
+            assert name == "opengcn", line
+            monkeypatch.setattr(sys, "argv", [name, *arguments])
+            said = StringIO()
+            with chdir(folder), redirect_stdout(StringIO()) as out, redirect_stderr(said):
+                with pytest.raises(SystemExit) as stop:
+                    main()
+                if ">" in words:
+                    Path(words[-1]).write_text(out.getvalue(), encoding="utf-8")
+            assert not stop.value.code, f"{line}: {said.getvalue()}"
+            printed += "" if ">" in words else out.getvalue()
+        return printed
 
-@pytest.fixture
-def real_commands() -> dict[str, str]:
-    """Environment in which `opengcn` and `python` are those of the tests."""
-    return {"PATH": os.pathsep.join(paths_of_tests())}
-
-
-def paths_of_tests() -> list[str]:
-    return [str(Path(sys.executable).parent), os.environ["PATH"]]
+    return run
 
 
 @pytest.fixture

@@ -11,8 +11,6 @@ import typer
 
 from opengcn.cli import app
 
-pytestmark = pytest.mark.slow  # fits models and compares what is printed
-
 ROOT = Path(__file__).parents[2]
 GROUP = typer.main.get_command(app)
 

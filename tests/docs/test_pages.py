@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from types import ModuleType
@@ -52,7 +53,7 @@ def test_pictures_have_descriptions_and_exist() -> None:
     assert pictures >= 4
 
 
-@pytest.mark.usefixtures("short_training")
+@pytest.mark.usefixtures("short_fits")
 def test_pictures_are_drawn_by_the_script(
     make_images: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,5 +65,8 @@ def test_pictures_are_drawn_by_the_script(
     monkeypatch.setattr(make_images, "REHEARSALS", 3)
     monkeypatch.setattr("sys.argv", ["make_images.py", str(tmp_path)])
     make_images.main()
-    drawn = {path.name for path in tmp_path.glob("*.png")}
-    assert drawn | {"demo.png"} == {path.name for path in (DOCS / "images").glob("*.png")}
+    made = {path.name for path in tmp_path.iterdir()}
+    assert made | {"demo.png"} == {path.name for path in (DOCS / "images").iterdir()}
+    assert set(json.loads((tmp_path / "estimate.json").read_text(encoding="utf-8"))) == set(
+        json.loads((DOCS / "images" / "estimate.json").read_text(encoding="utf-8"))
+    )

@@ -73,8 +73,16 @@ def test_the_command_line_page_has_every_command(site: Path) -> None:
         assert f"<code>opengcn {command}</code>" in text
 
 
-def test_scripts_stay_out_of_the_site(site: Path) -> None:
+def test_scripts_and_their_data_stay_out_of_the_site(site: Path) -> None:
     assert list(site.rglob("*.py")) == []
+    assert not (site / "images" / "estimate.json").exists()
+
+
+def test_the_report_is_made_with_the_site(site: Path) -> None:
+    assert 'src="images/report.html"' in (site / "reading-the-report.html").read_text("utf-8")
+    text = (site / "images" / "report.html").read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>")
+    assert "Data fingerprint" in text
 
 
 @pytest.mark.parametrize("name", ["index", "how-it-works", "reading-the-report", "reference"])

@@ -166,6 +166,8 @@ def test_bad_rows_are_named(
         "column 'label': expected integers or strings, received float64",
         embedding="v",
     )
+    bare = load(f"lancedb:{tmp_path}/float", embedding="v", beside=())
+    assert bare.labels is None
     lazy = load(f"lancedb:{tmp_path}/nan", embedding="v", in_memory=False)
     with pytest.raises(DataError, match="nan: row 2, column 'v': expected finite"):
         lazy.take(np.array([3, 2, 0]))

@@ -177,6 +177,10 @@ def test_what_is_not_there(folder: Path, tmp_path: Path, refuses: Callable[..., 
     client.close()
     refuses(f"qdrant:{folder}/nothing", r"expected at least one vector, received shape \(0, 2\)")
     refuses(address, "point 9: expected a payload field 'label', received none")
+    bare = load(address, beside=["tenant"])
+    assert bare.labels is None
+    assert bare.tenants is not None
+    assert bare.ids is not None  # the points' own
     refuses(address, "expected all integers .* received float and int", label="number")
 
 

@@ -150,7 +150,8 @@ class Answer:
         yield "in words", strangers(self.found.tnr)
         yield "rests on", f"{counts['samples']:,} samples ({counts['pairs']:,} pairs), no labels"
         if counts["graphs"]:
-            yield "", f"{counts['graphs']} graphs of {counts['nodes']:,} samples"
+            graphs = "1 graph" if counts["graphs"] == 1 else f"{counts['graphs']} graphs"
+            yield "", f"{graphs} of {counts['nodes']:,} samples"
         if prior:
             yield "", f"about 1 pair in {1 / prior:,.0f} is of one class (estimated)"
         yield "source", self.source

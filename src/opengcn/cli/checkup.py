@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opengcn.files import Columns
+from opengcn.labels import as_labels
 from opengcn.progress import progress_bar
 from opengcn.report.usual_targets import FEWEST, USUAL
 
@@ -40,6 +41,8 @@ class Checkup:
         Ids that repeat an earlier one.
     tenants : int or None
         How many.
+    left_out : str
+        Why labels, ids and tenants were not looked at; "" when they were.
     """
 
     rows: int
@@ -53,6 +56,7 @@ class Checkup:
     class_sizes: NDArray[np.int64] | None
     repeated_ids: int | None
     tenants: int | None
+    left_out: str = ""
 
     @classmethod
     def of(cls, columns: Columns) -> Checkup:
@@ -61,7 +65,7 @@ class Checkup:
         Parameters
         ----------
         columns : Columns
-            An open set.
+            An open set. Labels, ids and tenants that no set can have are refused.
 
         Returns
         -------
@@ -70,6 +74,14 @@ class Checkup:
         """
         source = columns.source
         rows, dim = source.shape
+        label, id, tenant = (
+            None if values is None else as_labels(values, rows, name)
+            for name, values in (
+                ("labels", columns.label),
+                ("ids", columns.id),
+                ("tenants", columns.tenant),
+            )
+        )
         hashes = np.empty(rows, np.int64)
         norms = np.empty(rows)
         dtype = ""
@@ -78,8 +90,7 @@ class Checkup:
                 block = np.ascontiguousarray(source.read(run))
                 dtype = dtype or str(block.dtype)
                 hashes[run] = [hash(row.tobytes()) for row in block]
-                with np.errstate(over="ignore", invalid="ignore"):
-                    norms[run] = np.linalg.norm(block.astype(np.float64), axis=1)
+                norms[run] = _norms(block.astype(np.float64))
                 advance(len(block))
         bad = ~np.isfinite(norms) | (norms == 0)
         good = norms[~bad]
@@ -93,9 +104,9 @@ class Checkup:
             rows - len(np.unique(hashes)),
             source.where(int(np.argmax(bad))) if bad.any() else "",
             (float(spread[0]), float(spread[1]), float(spread[2])),
-            None if columns.label is None else np.unique(columns.label, return_counts=True)[1],
-            None if columns.id is None else rows - len(np.unique(columns.id)),
-            None if columns.tenant is None else len(np.unique(columns.tenant)),
+            None if label is None else np.unique(label, return_counts=True)[1],
+            None if id is None else rows - len(np.unique(id)),
+            None if tenant is None else len(np.unique(tenant)),
         )
 
     @property
@@ -122,12 +133,14 @@ class Checkup:
     def remarks(self) -> list[str]:
         """What one should know about a set that can be used."""
         found = []
-        if not all(abs(norm - 1) < UNIT for norm in self.norms):
+        if any(abs(norm - 1) >= UNIT for norm in self.norms):  # not so for NaN
             found.append("vectors are not of length 1: they will be scaled to it")
         if self.duplicates:
             found.append(f"rows that repeat an earlier one: {self.duplicates:,} (all are matches)")
         if self.repeated_ids:
             found.append(f"ids that repeat an earlier one: {self.repeated_ids:,}")
+        if self.left_out:
+            found.append(f"columns beside the vectors are left out: {self.left_out}")
         if self.class_sizes is None:
             found.append("no labels: good for `threshold`, not for `fit`, `evaluate` or `compare`")
         elif len(self.class_sizes) < 2 or not self.same_class_pairs:
@@ -186,9 +199,11 @@ class Checkup:
         """
         pairs = self.rows * (self.rows - 1) // 2
         low, middle, high = self.norms
-        rows = [
-            ("rows", f"{self.rows:,} of {self.dim:,} dimensions, {self.dtype}"),
-            ("norms", f"{low:.4g} to {high:.4g}, median {middle:.4g}"),
+        kind = f", {self.dtype}" if self.rows else ""
+        rows = [("rows", f"{self.rows:,} of {self.dim:,} dimensions{kind}")]
+        if not math.isnan(middle):
+            rows.append(("norms", f"{low:.4g} to {high:.4g}, median {middle:.4g}"))
+        rows += [
             ("bad rows", f"{self.not_finite:,} with NaN or infinity, {self.zero:,} of zeros"),
             ("duplicates", f"{self.duplicates:,}"),
         ]
@@ -225,6 +240,14 @@ def rows_needed(tnr: float) -> int:
     """
     pairs = FEWEST / max(1 - tnr, 1e-12)
     return math.ceil(round(0.5 + math.sqrt(0.25 + 2 * pairs), 6))
+
+
+def _norms(block: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return lengths of rows; those of very long vectors, too, whose squares are infinite."""
+    largest = np.abs(block).max(axis=1)
+    with np.errstate(invalid="ignore"):  # infinity by infinity is NaN, as it should
+        scaled = block / np.where(largest > 0, largest, 1.0)[:, None]
+        return np.asarray(largest * np.linalg.norm(scaled, axis=1))
 
 
 def _able(supported: list[float]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +13,11 @@ from opengcn.cli.app import app
 from opengcn.cli.model import calibration_curve
 from opengcn.cli.output import Json, facts, people, print_json
 from opengcn.cli.sets import STDIN, EmbeddingColumn, LabelColumn, stdin_file
+from opengcn.errors import DataError
 
 if TYPE_CHECKING:
     from opengcn.cli.checkup import Checkup
+    from opengcn.files import Columns, Names
 
 __all__ = ["inspect"]
 
@@ -66,17 +70,29 @@ def _checkup(
     paths: list[str], labels: Path | None, embedding: str | None, label: str | None
 ) -> Checkup:
     from opengcn.cli.checkup import Checkup
-    from opengcn.files import Names, open_files
-    from opengcn.stores import open_store, store_address
+    from opengcn.files import Names
 
     names = Names(embedding, label)
-    if paths == [STDIN]:
-        with stdin_file() as path:
-            return Checkup.of(open_files(path, names, labels))
-    address = store_address(paths[0]) if len(paths) == 1 else None
+    with stdin_file() if paths == [STDIN] else nullcontext() as piped:
+        places = paths if piped is None else [str(piped)]
+        try:
+            return Checkup.of(_opened(places, names, labels))
+        except DataError as error:
+            if label is not None or labels is not None:
+                raise  # these labels were asked for
+            # The vectors may be fine without them; if not, this raises again.
+            seen = Checkup.of(_opened(places, replace(names, beside=()), None))
+            return replace(seen, left_out=str(error).replace(places[0], paths[0]))
+
+
+def _opened(places: list[str], names: Names, labels: Path | None) -> Columns:
+    from opengcn.files import open_files
+    from opengcn.stores import open_store, store_address
+
+    address = store_address(places[0]) if len(places) == 1 else None
     if address is not None:
-        return Checkup.of(open_store(address, names, labels))
-    return Checkup.of(open_files([Path(p) for p in paths], names, labels))
+        return open_store(address, names, labels)
+    return open_files([Path(place) for place in places], names, labels)
 
 
 def _model(path: str) -> tuple[dict[str, Any], list[tuple[str, str]]]:

@@ -71,7 +71,7 @@ def read_set(
     label_space : {"shared", "separate"}, default "shared"
         Whether labels compare with those of other sets.
     labelled : bool, default False
-        Whether to refuse a set without labels.
+        Whether labels are needed. If not they are not looked at, and may be anything.
 
     Returns
     -------
@@ -84,6 +84,7 @@ def read_set(
         "labels_file": labels_file,
         "embedding": embedding,
         "label": label,
+        "beside": ("label",) if labelled else (),
         "label_space": role if label_space == "separate" else "",
     }
     if list(paths) == [STDIN]:

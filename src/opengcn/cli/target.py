@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Tnr", "Tpr", "check_target", "share"]
+__all__ = ["Confidence", "Tnr", "Tpr", "check_target", "share"]
 
 
 def share(text: str | float) -> float:
@@ -35,7 +35,7 @@ def share(text: str | float) -> float:
         number = float("nan")
     found = number / 100 if percent else number
     if not 0 < found <= 1:
-        hint = f"; did you mean {digits}%?" if not percent and 1 < number <= 100 else ""
+        hint = f"; did you mean {digits}%?" if not percent and 2 <= number <= 100 else ""
         raise typer.BadParameter(f"expected a share such as 90% or 0.9, received {text!r}{hint}")
     return found
 
@@ -58,6 +58,24 @@ Tnr = Annotated[
         parser=share,
         metavar="SHARE",
         help="Reject at least this share of the strangers, as in `0.999` or `99.9%`.",
+    ),
+]
+
+
+def _confidence(text: str | float) -> float:
+    found = share(text)
+    if not 0.5 <= found <= 0.999:
+        raise typer.BadParameter(f"expected a confidence from 50% to 99.9%, received {text!r}")
+    return found
+
+
+Confidence = Annotated[
+    float | None,
+    typer.Option(
+        parser=_confidence,
+        metavar="SHARE",
+        help="Reach the target with this confidence, as in `0.9` or `90%`, rather than by the "
+        "best estimate. Intervals are those of 90 % in any case.",
     ),
 ]
 

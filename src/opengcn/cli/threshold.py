@@ -22,7 +22,7 @@ from opengcn.cli.output import (
     writing,
 )
 from opengcn.cli.sets import EmbeddingColumn, read_set
-from opengcn.cli.target import Tnr, Tpr, check_target
+from opengcn.cli.target import Confidence, Tnr, Tpr, check_target
 from opengcn.errors import OpenGCNError, OpenGCNWarning
 
 if TYPE_CHECKING:
@@ -50,16 +50,7 @@ def threshold(
     ],
     tpr: Tpr = None,
     tnr: Tnr = None,
-    confidence: Annotated[
-        float | None,
-        typer.Option(
-            min=0.5,
-            max=0.999,
-            metavar="SHARE",
-            help="Reach the target with this confidence, as in `0.9`, rather than by the best "
-            "estimate.",
-        ),
-    ] = None,
+    confidence: Confidence = None,
     n_classes: Classes = None,
     prior: Prior = None,
     json: Json = False,
@@ -109,7 +100,7 @@ def threshold(
     from opengcn.cli.answer import Answer
 
     model = load(model_file)
-    test = read_set(data, "test", embedding=embedding_column).unlabelled()
+    test = read_set(data, "test", embedding=embedding_column)
     with collecting_warnings() as notes:
         curve = model.estimate(test, n_classes=n_classes, prior=prior)
         found = curve.threshold(tpr=tpr, tnr=tnr, confidence=confidence)

@@ -1,8 +1,11 @@
-"""The network that reads a graph, its inputs, and how it is trained.
+"""The networks that read a graph, their inputs, and how they are trained.
 
-It predicts how far each quantile of the same-class distances lies from the reference's,
+Each predicts how far each quantile of the same-class distances lies from the reference's,
 so that a network that has learned nothing returns the reference. The loss is the mean
 absolute error over the quantiles, which is twice the TPR part of MAE_comb.
+
+Networks are many and small, so they are computed together: every array has the network as
+its first dimension.
 """
 
 from __future__ import annotations
@@ -20,13 +23,14 @@ from opengcn.rehearsal.examples import Examples
 from opengcn.rehearsal.reference import LEVELS
 
 __all__ = [
+    "BATCH",
     "GUESS_FEATURES",
     "NO_GUESS",
     "ROUGH_GUESS",
     "SURE_GUESS",
     "WIDTHS",
     "Lessons",
-    "ReadingNetwork",
+    "ReadingNetworks",
     "guess_features",
     "standard",
     "teach",
@@ -43,25 +47,62 @@ GUESS_FEATURES = 2 * (2 + 5)  # for either kind a flag, the guess, its distance 
 Floats = NDArray[np.float32]
 
 
-class ReadingNetwork(nn.Module):
-    """From features to moves of the quantiles, their spreads and the log prior."""
+class Linear(nn.Module):
+    """A linear layer of each network, (k, e, a) to (k, e, b)."""
 
-    def __init__(self, features: int) -> None:
+    def __init__(self, count: int, inputs: int, outputs: int) -> None:
         super().__init__()
-        first, second = nn.Linear(features, WIDTH), nn.Linear(WIDTH, WIDTH)
+        limit = inputs**-0.5  # as in nn.Linear
+        self.weight = nn.Parameter(torch.empty(count, inputs, outputs).uniform_(-limit, limit))
+        self.bias = nn.Parameter(torch.empty(count, 1, outputs).uniform_(-limit, limit))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x W + b, for each network its own."""
+        return torch.baddbmm(self.bias, x, self.weight)
+
+
+class ReadingNetworks(nn.Module):
+    """From features to moves of the quantiles, their spreads and the log prior.
+
+    Parameters
+    ----------
+    count : int
+        Number of networks k.
+    features : int
+        Number of features F of a view.
+    """
+
+    def __init__(self, count: int, features: int) -> None:
+        super().__init__()
+        self.features = features
+        first, second = Linear(count, features + GUESS_FEATURES, WIDTH), Linear(count, WIDTH, WIDTH)
         self.body = nn.Sequential(first, nn.ReLU(), nn.Dropout(DROPOUT), second, nn.ReLU())
-        self.move = nn.Linear(WIDTH, len(LEVELS))
-        self.spread = nn.Linear(WIDTH, len(LEVELS))
-        self.prior = nn.Linear(WIDTH, 1)
+        self.move = Linear(count, WIDTH, len(LEVELS))
+        self.spread = Linear(count, WIDTH, len(LEVELS))
+        self.prior = Linear(count, WIDTH, 1)
         for head, start in ((self.move, 0.0), (self.spread, -3.5), (self.prior, -4.0)):
             nn.init.zeros_(head.weight)
             nn.init.constant_(head.bias, start)
 
+    def __len__(self) -> int:
+        return len(self.prior.bias)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the networks are."""
+        return self.prior.bias.device
+
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return moves (e, 24), log spreads (e, 24) and log priors (e,) for inputs (e, F)."""
+        """Return moves (k, e, 24), log spreads (k, e, 24) and log priors (k, e).
+
+        Parameters
+        ----------
+        x : Tensor of shape (k, e, F + 14)
+            Inputs of each network.
+        """
         h = self.body(x)
         # The spread must not bend what the body learns for the quantiles.
-        return self.move(h), self.spread(h.detach()), self.prior(h)[:, 0]
+        return self.move(h), self.spread(h.detach()), self.prior(h)[..., 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,18 +122,11 @@ class Lessons:
     log_prior: Tensor
 
     @classmethod
-    def of(
-        cls,
-        examples: Examples,
-        rows: NDArray[np.int64],
-        middle: Floats,
-        scale: Floats,
-        device: torch.device,
-    ) -> Self:
-        """Make lessons of the examples in `rows`."""
+    def of(cls, examples: Examples, middle: Floats, scale: Floats, device: torch.device) -> Self:
+        """Make lessons of examples."""
         parts = (examples.bounds, examples.reference, examples.truth, examples.log_prior)
-        x = standard(examples.features[rows], middle, scale)
-        return cls(x.to(device), *(torch.from_numpy(p[rows]).to(device) for p in parts))
+        x = standard(examples.features, middle, scale)
+        return cls(x.to(device), *(torch.from_numpy(p).to(device) for p in parts))
 
     def inputs(
         self,
@@ -102,21 +136,23 @@ class Lessons:
         jitter: float = 0.0,
         kind: int | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Return network inputs of rows, with guesses drawn at random, and the guesses."""
+        """Return inputs (k, b, F + 14) of rows (k, b), with guesses drawn at random, and these."""
         x = self.x[rows]
+
+        def drawn(values: NDArray[np.floating]) -> Tensor:
+            return torch.from_numpy(values.astype(np.float32)).to(x.device)
+
         if jitter:
-            noise = rng.standard_normal(x.shape, np.float32)
-            x = x + jitter * torch.from_numpy(noise).to(x.device)
-        kinds = torch.from_numpy(rng.choice(3, len(x), p=[0.2, 0.55, 0.25])).to(x.device)
+            x = x + jitter * drawn(rng.standard_normal(x.shape, np.float32))
+        shape = tuple(rows.shape)
+        kinds = torch.from_numpy(rng.choice(3, shape, p=[0.2, 0.55, 0.25])).to(x.device)
         if kind is not None:
             kinds = torch.full_like(kinds, kind)
         # Some guesses are worse than they should be.
-        error = rng.standard_normal(len(x)) * np.where(rng.random(len(x)) < 0.15, 2, 1)
+        error = rng.standard_normal(shape) * np.where(rng.random(shape) < 0.15, 2, 1)
         size = torch.where(kinds == SURE_GUESS, SURE, ROUGH)
-        guess = self.log_prior[rows] + size * torch.from_numpy(error.astype(np.float32)).to(
-            x.device
-        )
-        return torch.cat([x, guess_features(guess, kinds, self.bounds[rows])], 1), guess
+        guess = self.log_prior[rows] + size * drawn(error)
+        return torch.cat([x, guess_features(guess, kinds, self.bounds[rows])], -1), guess
 
 
 def standard(features: Floats, middle: Floats, scale: Floats) -> Tensor:
@@ -125,69 +161,69 @@ def standard(features: Floats, middle: Floats, scale: Floats) -> Tensor:
 
 
 def guess_features(log_guess: Tensor, kind: Tensor, bounds: Tensor) -> Tensor:
-    """Return what is believed of the prior (e, 14): nothing, a rough guess, or a sure one."""
-    about = torch.cat([(log_guess[:, None] + 4), bounds - log_guess[:, None]], 1) / 1.5
+    """Return what is believed of the prior (..., 14): nothing, a rough guess, or a sure one."""
+    about = torch.cat([(log_guess[..., None] + 4), bounds - log_guess[..., None]], -1) / 1.5
     about = about.clamp(-LIMIT, LIMIT)
     parts = []
     for one in (ROUGH_GUESS, SURE_GUESS):
-        given = (kind == one).float()[:, None]
+        given = (kind == one).float()[..., None]
         parts += [given, given * about]
-    return torch.cat(parts, 1)
+    return torch.cat(parts, -1)
 
 
 def teach(
-    network: ReadingNetwork,
-    lessons: Lessons,
+    networks: ReadingNetworks,
+    lessons: list[tuple[Lessons, NDArray[np.int64], int]],
     rng: np.random.Generator,
     *,
     steps: int,
     rate: float,
-    more: tuple[Lessons, float] | None = None,
     advance: Callable[[float], None] = lambda _: None,
 ) -> None:
-    """Train a network.
+    """Train networks, each on its own batches.
 
     Parameters
     ----------
-    network : ReadingNetwork
+    networks : ReadingNetworks
         Trained in place.
-    lessons : Lessons
-        What to learn.
+    lessons : list of (Lessons, ndarray of shape (k, m), int)
+        What to learn: examples, rows of them that each network may see, and how many of
+        these are in a batch.
     rng : Generator
         Chooses batches and guesses.
     steps : int
         Steps of gradient descent.
     rate : float
         Learning rate at the start; it falls to 0.
-    more : tuple of (Lessons, float), optional
-        Further lessons, and their share of a batch.
     advance : callable
         Called with 1 after each step.
     """
-    own = BATCH - (int(more[1] * BATCH) if more else 0)
-    parts = [(lessons, own), *([(more[0], BATCH - own)] if more else [])]
-    optimizer = torch.optim.AdamW(network.parameters(), rate, weight_decay=DECAY)
+    device = networks.device
+    optimizer = torch.optim.AdamW(networks.parameters(), rate, weight_decay=DECAY)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
-    network.requires_grad_(True).train()
+    batch = sum(size for *_, size in lessons)
+    networks.requires_grad_(True).train()
     for _ in range(steps):
         optimizer.zero_grad()
-        for part, size in parts:
-            rows = torch.from_numpy(rng.integers(len(part.x), size=size)).to(part.x.device)
-            loss = size / BATCH * _loss(network, part, rows, rng)
+        for part, allowed, size in lessons:
+            at = rng.integers(allowed.shape[1], size=(len(networks), size))
+            rows = torch.from_numpy(np.take_along_axis(allowed, at, 1)).to(device)
+            loss = size / batch * _loss(networks, part, rows, rng)
             loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         schedule.step()
         advance(1)
-    network.eval().requires_grad_(False)
+    networks.eval().requires_grad_(False)
 
 
 def _loss(
-    network: ReadingNetwork, lessons: Lessons, rows: Tensor, rng: np.random.Generator
+    networks: ReadingNetworks, lessons: Lessons, rows: Tensor, rng: np.random.Generator
 ) -> Tensor:
-    move, spread, prior = network(lessons.inputs(rows, rng, jitter=JITTER)[0])
+    """Return the sum of the networks' losses: each has parameters of its own."""
+    move, spread, prior = networks(lessons.inputs(rows, rng, jitter=JITTER)[0])
     error = (lessons.reference[rows] * move.exp() - lessons.truth[rows]).abs()
     width = spread.clamp(*WIDTHS)
     likelihood = (error.detach() * (-width).exp() + width).mean()  # of Laplace's law
     wrong = (prior - lessons.log_prior[rows]).abs().mean()
     loss: Tensor = error.mean() + PRIOR_WEIGHT * wrong + 1e-3 * likelihood
-    return loss
+    return loss * len(networks)

@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 from opengcn.progress import progress_bar
 from opengcn.rehearsal.examples import Examples, View
 from opengcn.rehearsal.reading_network import (
-    GUESS_FEATURES,
+    BATCH,
     NO_GUESS,
     ROUGH_GUESS,
     SURE_GUESS,
     WIDTHS,
     Lessons,
-    ReadingNetwork,
+    ReadingNetworks,
     guess_features,
     standard,
     teach,
 )
 from opengcn.rehearsal.reference import Reference
-from opengcn.rehearsal.trust import trust
+from opengcn.rehearsal.trust import RELATIVE, trust
 from opengcn.threads import one_torch_thread
 
 __all__ = ["Guess", "Prediction", "Readout"]
@@ -36,6 +36,7 @@ __all__ = ["Guess", "Prediction", "Readout"]
 FOLDS = 5  # networks, each trained without a fifth of the examples
 STEPS, RATE = 1500, 2e-3
 OWN_STEPS, OWN_RATE, OWN_SHARE = 400, 1e-3, 0.3  # when D_cal's own rehearsals are added
+TAUGHT = 0.7  # weight of the networks that know D_cal beside those that know D_train alone
 STEPS_AN_EXAMPLE = 5  # at most: few examples are learned soon
 SHARED = (0.5, 0.15)  # trust in the readout's log prior beside a rough guess, and a sure one
 # The band, chosen once for all data sets (docs/default.md): of rehearsals, which are harsher than
@@ -88,8 +89,8 @@ class Readout:
 
     Attributes
     ----------
-    networks : list of Module
-        One a fold.
+    networks : ReadingNetworks
+        One a fold, and, once it is taught on D_cal, another one a fold.
     middle, scale : ndarray of shape (F,)
         Mean and standard deviation of the features.
     stretch : float
@@ -99,7 +100,7 @@ class Readout:
         prior and beside a sure one.
     """
 
-    networks: list[ReadingNetwork]
+    networks: ReadingNetworks
     middle: Floats
     scale: Floats
     stretch: float
@@ -129,37 +130,32 @@ class Readout:
         """
         middle = examples.features.mean(0)
         scale = examples.features.std(0) + 1e-4
-        fold = np.random.default_rng(seed).permutation(len(examples)) % FOLDS
+        order = np.random.default_rng(seed).permutation(len(examples))
+        folds = order[: len(order) // FOLDS * FOLDS].reshape(FOLDS, -1)
+        rows = np.stack([np.delete(folds, k, 0).ravel() for k in range(FOLDS)])
         steps = min(STEPS, STEPS_AN_EXAMPLE * len(examples))
-        networks: list[ReadingNetwork] = []
-        ratios, errors = [], []
+        lessons = Lessons.of(examples, middle, scale, device)
         with (
             _TRAINING,
             one_torch_thread(),
-            progress_bar("Learning to read graphs", FOLDS * steps, show=progress) as advance,
+            progress_bar("Learning to read graphs", steps, show=progress) as advance,
+            _own_randomness(seed, device),
         ):
-            for k in range(FOLDS):
-                kept = np.flatnonzero(fold != k)
-                lessons = Lessons.of(examples, kept, middle, scale, device)
-                with _own_randomness(seed + k, device):
-                    network = ReadingNetwork(examples.features.shape[1] + GUESS_FEATURES)
-                    rng = np.random.default_rng([seed, k])
-                    network.to(device)
-                    teach(network, lessons, rng, steps=steps, rate=RATE, advance=advance)
-                held = Lessons.of(examples, np.flatnonzero(fold == k), middle, scale, device)
-                ratio, error = _held_out(network, held, np.random.default_rng([seed, k, 1]))
-                ratios.append(ratio.ravel())
-                errors.append(error)
-                networks.append(network)
-        stretch = float(np.quantile(np.concatenate(ratios), REHEARSED))
-        both = np.quantile(np.concatenate(errors, 1), [0.05, 0.95], axis=1).T
+            networks = ReadingNetworks(FOLDS, examples.features.shape[1]).to(device)
+            rng = np.random.default_rng([seed, 0])
+            lesson = [(lessons, rows, BATCH)]
+            teach(networks, lesson, rng, steps=steps, rate=RATE, advance=advance)
+            ratios, errors = _held_out(networks, lessons, folds, rng)
+        stretch = float(np.quantile(ratios, REHEARSED))
+        both = np.quantile(errors.reshape(2, -1), [0.05, 0.95], axis=1).T
         return cls(networks, middle, scale, stretch, np.asarray(both, np.float64))
 
     def taught(self, examples: Examples, own: Examples, seed: int) -> Self:
-        """Return a readout that has also rehearsed on D_cal.
+        """Return a readout with networks that have also rehearsed on D_cal.
 
         D_train shows many classes, all of them seen by the embedder; D_cal shows few, and
-        what unseen ones look like.
+        what unseen ones look like. Neither is always right about the next set, so the
+        networks that know D_train alone stay beside those that know both.
 
         Parameters
         ----------
@@ -175,30 +171,23 @@ class Readout:
         readout : Readout
             Another one; this one is left as it is.
         """
-        device = next(self.networks[0].parameters()).device
+        device = self.networks.device
         networks = deepcopy(self.networks)
-        old, new = (
-            Lessons.of(e, np.arange(len(e)), self.middle, self.scale, device)
-            for e in (examples, own)
-        )
+        sizes = (BATCH - int(OWN_SHARE * BATCH), int(OWN_SHARE * BATCH))
+        lessons = [
+            (Lessons.of(e, self.middle, self.scale, device), _all(e), size)
+            for e, size in zip((examples, own), sizes, strict=True)
+        ]
         steps = min(OWN_STEPS, STEPS_AN_EXAMPLE * len(own))
         with (
             _TRAINING,
             one_torch_thread(),
-            progress_bar("Learning from D_cal", FOLDS * steps) as advance,
+            progress_bar("Learning from D_cal", steps) as advance,
+            _own_randomness(seed, device),
         ):
-            for k, network in enumerate(networks):
-                with _own_randomness(seed + k, device):
-                    teach(
-                        network,
-                        old,
-                        np.random.default_rng([seed, k, 2]),
-                        steps=steps,
-                        rate=OWN_RATE,
-                        more=(new, OWN_SHARE),
-                        advance=advance,
-                    )
-        return replace(self, networks=networks)
+            rng = np.random.default_rng([seed, 1])
+            teach(networks, lessons, rng, steps=steps, rate=OWN_RATE, advance=advance)
+        return replace(self, networks=_joined(self.networks, networks))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return everything but `stretch` as arrays, for a model file.
@@ -208,11 +197,7 @@ class Readout:
         arrays : dict of str to ndarray
             What `of_arrays` takes.
         """
-        weights = {
-            f"network{k}.{name}": value.cpu().numpy()
-            for k, network in enumerate(self.networks)
-            for name, value in network.state_dict().items()
-        }
+        weights = {n: v.cpu().numpy() for n, v in self.networks.state_dict().items()}
         own = {"middle": self.middle, "scale": self.scale, "prior_errors": self.prior_errors}
         return weights | own
 
@@ -236,14 +221,12 @@ class Readout:
         readout : Readout
             The same.
         """
-        networks = []
-        for k in range(FOLDS):
-            network = ReadingNetwork(len(arrays["middle"]) + GUESS_FEATURES)
-            start = f"network{k}."
-            own = {n.removeprefix(start): v for n, v in arrays.items() if n.startswith(start)}
-            network.load_state_dict({n: torch.from_numpy(v) for n, v in own.items()})
-            networks.append(network.to(device).eval().requires_grad_(False))
-        return cls(networks, arrays["middle"], arrays["scale"], stretch, arrays["prior_errors"])
+        own = {n: arrays[n] for n in ("middle", "scale", "prior_errors")}
+        weights = {n: torch.from_numpy(v) for n, v in arrays.items() if n not in own}
+        networks = ReadingNetworks(len(weights["prior.bias"]), len(own["middle"]))
+        networks.load_state_dict(weights)
+        networks.to(device).eval().requires_grad_(False)
+        return cls(networks, own["middle"], own["scale"], stretch, own["prior_errors"])
 
     def predict(self, seen: list[View], reference: Reference, guess: Guess | None) -> Prediction:
         """Predict from views of several graphs of one set.
@@ -262,30 +245,39 @@ class Readout:
         prediction : Prediction
             Averaged over graphs and networks.
         """
-        device = next(self.networks[0].parameters()).device
         x = standard(np.stack([v.features for v in seen]), self.middle, self.scale)
         bounds = torch.from_numpy(np.stack([v.bounds for v in seen]))
         log_guess, kind = torch.zeros(len(seen)), torch.full((len(seen),), NO_GUESS)
         if guess is not None:
             log_guess += float(np.log(guess.prior))
             kind += SURE_GUESS if guess.sure else ROUGH_GUESS
-        x = torch.cat([x, guess_features(log_guess, kind, bounds)], 1).to(device)
+        x = torch.cat([x, guess_features(log_guess, kind, bounds)], 1).to(self.networks.device)
         with torch.no_grad(), one_torch_thread():
-            out = [[part.cpu().double().numpy() for part in net(x)] for net in self.networks]
+            out = self.networks(x.expand(len(self.networks), -1, -1))
+        moves, widths, priors = (part.cpu().double().numpy() for part in out)
         known = reference.quantiles
-        read = np.mean([known * np.exp(move) for move, _, _ in out], axis=(0, 1))
-        weight = trust(read - known, reference.error)
-        quantiles = np.sort(weight * read + (1 - weight) * known).clip(0, 2)
-        widths = np.clip([s for _, s, _ in out], *WIDTHS)
-        own_error = KINDER * self.stretch * np.exp(widths.mean(axis=(0, 1)))
-        spread = np.hypot(weight * own_error, (1 - weight) * NORMAL * reference.error)
-        log_prior = float(np.mean([p for _, _, p in out]))
+        reads = known * np.exp(moves)
+        before, after = reads[:FOLDS].mean(axis=(0, 1)), reads[-FOLDS:].mean(axis=(0, 1))
+        read = TAUGHT * after + (1 - TAUGHT) * before
+        apart = float(np.abs(after - before).mean())
+        move = read - known
+        weight = trust(move, reference.error, apart)
+        quantiles = np.sort(known + weight * move).clip(0, 2)
+        own_error = KINDER * self.stretch * np.exp(widths.clip(*WIDTHS).mean(axis=(0, 1)))
+        errors = [
+            weight * own_error,
+            (1 - weight) * NORMAL * reference.error,
+            apart,
+            RELATIVE * np.abs(move),
+        ]
+        spread = np.sqrt(sum(np.square(error) for error in errors))
+        log_prior = float(priors.mean())
         sure = guess is not None and guess.sure
         if guess is not None:
             own = SHARED[int(sure)]
             log_prior = own * log_prior + (1 - own) * float(np.log(guess.prior))
-        errors = PRIOR_WORSE * self.prior_errors[int(sure)]
-        low, high = (np.exp(np.minimum(log_prior + e, 0)) for e in errors)
+        ends = PRIOR_WORSE * self.prior_errors[int(sure)]
+        low, high = (np.exp(np.minimum(log_prior + end, 0)) for end in ends)
         return Prediction(
             quantiles,
             np.maximum.accumulate((quantiles - spread).clip(0, 2)),
@@ -307,22 +299,37 @@ def _own_randomness(seed: int, device: torch.device) -> Iterator[None]:
         yield
 
 
-def _held_out(
-    network: ReadingNetwork, data: Lessons, rng: np.random.Generator
-) -> tuple[Rate, Rate]:
-    """Return what the network gets wrong on examples that it has not seen.
+def _all(examples: Examples) -> NDArray[np.int64]:
+    return np.tile(np.arange(len(examples)), (FOLDS, 1))
 
-    Errors of the quantiles over their spreads (e, 24), with a rough guess of the prior; and
-    errors of log prior (2, e), with a rough guess and with a sure one.
+
+def _joined(one: ReadingNetworks, other: ReadingNetworks) -> ReadingNetworks:
+    """Return the networks of both."""
+    both = ReadingNetworks(len(one) + len(other), one.features).to(one.device)
+    weights = one.state_dict(), other.state_dict()
+    both.load_state_dict({name: torch.cat([w[name] for w in weights]) for name in weights[0]})
+    return both.eval().requires_grad_(False)
+
+
+def _held_out(
+    networks: ReadingNetworks,
+    lessons: Lessons,
+    folds: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> tuple[Rate, Rate]:
+    """Return what networks get wrong on the examples (k, m) that they have not seen.
+
+    Errors of the quantiles over their spreads (k, m, 24), with a rough guess of the prior;
+    and errors of log prior (2, k, m), with a rough guess and with a sure one.
     """
-    rows = torch.arange(len(data.x), device=data.x.device)
+    rows = torch.from_numpy(folds).to(lessons.x.device)
     errors: list[torch.Tensor] = []
     with torch.no_grad():
         for kind in (SURE_GUESS, ROUGH_GUESS):
-            x, guess = data.inputs(rows, rng, kind=kind)
-            move, spread, prior = network(x)
+            x, guess = lessons.inputs(rows, rng, kind=kind)
+            move, spread, prior = networks(x)
             own = SHARED[int(kind == SURE_GUESS)]
-            errors.insert(0, data.log_prior - (own * prior + (1 - own) * guess))
-        wrong = (data.reference * move.exp() - data.truth).abs()
+            errors.insert(0, lessons.log_prior[rows] - (own * prior + (1 - own) * guess))
+        wrong = (lessons.reference[rows] * move.exp() - lessons.truth[rows]).abs()
         ratio = wrong / spread.clamp(*WIDTHS).exp()
     return ratio.cpu().double().numpy(), torch.stack(errors).cpu().double().numpy()

@@ -10,15 +10,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["trust"]
+__all__ = ["RELATIVE", "trust"]
 
 # In distance, as means over the quantiles; chosen once for all data sets (docs/default.md).
 READOUT_ERROR = 0.015  # typical error of the readout on real sets
+RELATIVE = 0.2  # part of a shift by which the readout may be off as well
 SHIFT = 0.12  # typical size of a shift, when there is one
 CHANCE = 0.4  # of one
 
 
-def trust(move: NDArray[np.float64], reference_error: float) -> float:
+def trust(move: NDArray[np.float64], reference_error: float, apart: float = 0.0) -> float:
     """Return the weight of the readout; the rest is D_cal's.
 
     The true difference from D_cal's quantiles is a priori either as large as D_cal's own
@@ -31,6 +32,9 @@ def trust(move: NDArray[np.float64], reference_error: float) -> float:
         How far the readout puts the quantiles from D_cal's.
     reference_error : float
         Expected absolute error of D_cal's quantiles, from its classes.
+    apart : float, default 0
+        How far networks that know D_cal are from those that do not: when they differ, the
+        readout is less sure than usual.
 
     Returns
     -------
@@ -39,7 +43,8 @@ def trust(move: NDArray[np.float64], reference_error: float) -> float:
     """
     size = float(np.abs(move).mean())
     before = np.array([reference_error, SHIFT]) ** 2
-    after = before + READOUT_ERROR**2
+    after = before + READOUT_ERROR**2 + apart**2
     log_odds = -(size**2) / (2 * after) - np.log(after) / 2 + np.log([1 - CHANCE, CHANCE])
     odds = np.exp(log_odds - log_odds.max())
+    after[1] += (RELATIVE * size) ** 2
     return float(odds @ (before / after) / odds.sum())

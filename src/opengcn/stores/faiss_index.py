@@ -38,7 +38,7 @@ def open_index(path: Path, names: Names, labels_file: Path | None) -> Columns:
     """
     faiss = require("faiss", "faiss")
     address = f"faiss:{path}"
-    if names != Names():
+    if names.given:
         raise DataError(f"{address}: expected no names of columns, as a FAISS index has none")
     if not path.is_file():
         raise DataError(f"{address}: expected a file, received a path where there is none")

@@ -55,8 +55,11 @@ def open_collection(address: str, place: str, name: str, names: Names) -> Column
                     f"{', '.join(map(repr, collections)) or 'no collection'}"
                 )
             vector, dim = _choose_vector(address, client.get_collection(name), names.embedding)
-            fields = {"label": names.label or "label", "tenant": names.tenant or "tenant"}
-            fields |= {} if names.id is None else {"id": names.id}
+            fields = {
+                role: getattr(names, role) or role
+                for role in names.beside
+                if role != "id" or names.id is not None  # else the points' own ids are taken
+            }
             ids, payloads = _scroll(client, name, list(fields.values()))
         values = {
             role: _payload_column(address, ids, payloads, field, must=bool(getattr(names, role)))
