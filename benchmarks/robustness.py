@@ -4,7 +4,7 @@
 
 On CUB, Cars and Omniglot, four class splits each: D_cal of two classes; test sets of 50 rows;
 every row of the test set ten times; a test set that is D_cal itself. Fitted models are kept in
---models and shared with benchmarks/scenarios.py.
+--models and shared with benchmarks/leave_one_out.py.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from models import fit_or_load
 from packs import load_pack
-from scenarios import fit_or_load
 
 import opengcn as og
 
@@ -48,7 +48,6 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=4)
     parser.add_argument("--models", type=Path, default=Path("benchmarks/results/models"))
     given = parser.parse_args()
-    given.models.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore", og.OpenGCNWarning)
     print("| set | case | OpenGCN | hard | worst - hard |\n|---|---|---:|---:|---:|")
     for name in SETS:
@@ -57,7 +56,7 @@ def main() -> None:
         for split in range(given.splits):
             for case, cal, test, mark in cases(train, *open_world.split_classes(0.1, split), split):
                 path = given.models / f"{name}-{split}{mark}.ogcn"
-                model = fit_or_load(og.OpenGCN(), train, cal, path)
+                model = fit_or_load(train, cal, path)
                 truth = og.OperatingCurve.from_labels(test)
                 hard = og.SplitCurve().fit(train, cal).estimate(test.unlabelled())
                 errors = model.estimate(test.unlabelled()).mae(truth), hard.mae(truth)
