@@ -17,12 +17,11 @@ import gc
 import json
 import multiprocessing
 import platform
-import resource
 import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -34,6 +33,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
+from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
@@ -93,6 +93,23 @@ def timed(into: list[float], clock: Callable[[], float] = time.perf_counter) -> 
 core_seconds = partial(timed, clock=time.process_time)
 
 
+def show(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table as docs/tenants.md has it."""
+    table = Table(title=title, box=MARKDOWN, title_justify="left")
+    for name in columns:
+        table.add_column(name, justify="left" if name in ("job", "way") else "right")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def duration(seconds: float) -> str:
+    """Return seconds in a unit that people read."""
+    if seconds < 600:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
 def bulk(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     """Time the plain loop and both engines on the same tenants, in turns."""
     model = a_model(given.model)
@@ -113,7 +130,7 @@ def bulk(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
         out.unlink(missing_ok=True)
         files = [str(folder / "model.ogcn"), str(data), "-o", str(out)]
         command = ["opengcn", "tenants", *files, "--tpr", "0.9", "--engine", name]
-        subprocess.run([sys.executable, "-m", *command], check=True)
+        subprocess.run([sys.executable, "-m", *command], check=True, stdout=subprocess.DEVNULL)
 
     model.save(folder / "model.ogcn")
     ways: dict[str, Callable[[], None]]
@@ -129,61 +146,53 @@ def bulk(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     tables = [pq.read_table(folder / f"{name}.parquet") for name in ("local", "ray")]
     local, remote = (table.column("distance").to_numpy() for table in tables)
     apart = float(np.abs(local - remote).max())
-    table = Table(title=f"{given.tenants:,} tenants x {given.rows:,} rows x {DIM}, end to end")
-    for name in ("way", "tenants a second", "of the loop"):
-        table.add_column(name, justify="right")
-    for name in ways:
-        table.add_row(name, f"{rate[name]:.1f}", f"{rate[name] / rate['loop']:.2f} x")
-    console.print(table)
+    show(
+        f"{given.tenants:,} tenants x {given.rows:,} rows x {DIM}, end to end",
+        ("way", "tenants a second", "of the loop"),
+        [(name, f"{rate[name]:.1f}", f"{rate[name] / rate['loop']:.2f} x") for name in ways],
+    )
     console.print(f"Ray over local: {overhead:+.0%} of the time; thresholds differ by {apart:.0e}")
     return {"rate": rate, "seconds": seconds, "ray_overhead": overhead, "difference": apart}
 
 
 def cost(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
-    """Measure what a tenant costs on one core, and what that means for many."""
+    """Measure what a tenant costs while every core is busy, and what that means for many."""
     model = a_model(given.model)
     by_size = [one_size(model, n) for n in SIZES]
-    table = Table(title="One tenant")
-    for name in ("rows", "core seconds", "of it the network", "peak memory of the worker"):
-        table.add_column(name, justify="right")
-    for row in by_size:
-        table.add_row(
-            f"{row['rows']:,}",
-            f"{row['seconds']:.4f}",
-            f"{row['network']:.1%}",
-            f"{row['peak_mb']:.0f} MB",
-        )
-    console.print(table)
+    show(
+        "One tenant, with every core busy",
+        ("rows", "core seconds", "of it the network", "peak memory of the worker"),
+        [
+            (f"{n:,}", f"{one['seconds']:.4f}", f"{one['network']:.1%}", f"{one['peak_mb']:.0f} MB")
+            for n, one in zip(SIZES, by_size, strict=True)
+        ],
+    )
     reading = reading_rate(folder)
     console.print(f"Reading parquet: {reading:,.0f} rows a second and core")
-    at = {row["rows"]: row["seconds"] for row in by_size}
+    at = {n: one["seconds"] for n, one in zip(SIZES, by_size, strict=True)}
     plans = {
         "10,000 tenants x 1,000 rows": 10_000 * at[1_000] + 1e7 / reading,
-        "10,000 tenants x 100,000 rows (1e9 vectors)": 10_000 * at[131_072] + 1e9 / reading,
-        "1,000,000 tenants x 1,000 rows (1e9 vectors)": 1e6 * at[1_000] + 1e9 / reading,
+        "1e9 vectors: 1,000,000 tenants x 1,000 rows": 1e6 * at[1_000] + 1e9 / reading,
+        "1e9 vectors: 10,000 tenants x 100,000 rows": 10_000 * at[131_072] + 1e9 / reading,
+        "1e9 vectors: 100 tenants x 10,000,000 rows": 100 * at[131_072] + 1e9 / reading,
     }
-    table = Table(title="Planned from these: hours on so many cores")
-    table.add_column("job")
-    for n in CLUSTER:
-        table.add_column(f"{n}", justify="right")
-    for job, seconds in plans.items():
-        table.add_row(job, *(f"{seconds / n / 3600:.2f}" for n in CLUSTER))
-    console.print(table)
+    show(
+        "Planned from these, by number of cores",
+        ("job", *map(str, CLUSTER)),
+        [(job, *(duration(seconds / n) for n in CLUSTER)) for job, seconds in plans.items()],
+    )
     return {"by_size": by_size, "rows_read_a_second": reading, "core_seconds": plans}
 
 
 def one_size(model: og.OpenGCN, rows: int) -> dict[str, Any]:
-    """Measure one estimate in a fresh process, on one core."""
+    """Measure estimates in fresh processes of one thread, as many as there are cores."""
     context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    child = context.Process(target=_estimates, args=(model, rows, there))
-    child.start()
-    row: dict[str, Any] = here.recv()
-    child.join()
-    return row
+    with context.Pool(cores()) as pool:
+        found = pool.starmap(_estimates, [(model, rows)] * cores(), chunksize=1)
+    return {name: median(one[name] for one in found) for name in found[0]}
 
 
-def _estimates(model: og.OpenGCN, rows: int, pipe: Any) -> None:
+def _estimates(model: og.OpenGCN, rows: int) -> dict[str, float]:
     warnings.simplefilter("ignore", og.OpenGCNWarning)
     X = rows_of(rows, np.random.default_rng(0))
     model.estimate(X[:100])
@@ -201,9 +210,14 @@ def _estimates(model: og.OpenGCN, rows: int, pipe: Any) -> None:
             gc.collect()
             with core_seconds(seconds):
                 model.estimate(X)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     share = sum(network) / sum(seconds)
-    pipe.send({"rows": rows, "seconds": median(seconds), "network": share, "peak_mb": peak})
+    return {"rows": rows, "seconds": median(seconds), "network": share, "peak_mb": peak_memory()}
+
+
+def peak_memory() -> float:
+    """Return the most memory, in MB, that this program has held; getrusage has its parent's."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
 
 def reading_rate(folder: Path) -> float:
@@ -227,21 +241,21 @@ def exact(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     alone = count_pairs(small, small.codes, threads=1)
     assert np.array_equal(blocks.same, alone.same)
     assert np.array_equal(blocks.different, alone.different)
-    rate = pairs_of(len(small)) / took[0]
-    hours = pairs_of(PLANNED) / rate / 3600
-    each = ", ".join(f"{hours / n:.2f} h on {n}" for n in CLUSTER)
-    console.print(
-        f"Block rate: {rate:.3g} pairs a core second. n = {PLANNED:,}: {pairs_of(PLANNED):.2e} "
-        f"pairs, {hours:.2f} core hours ({each} cores), {4 * DIM * PLANNED / 2**20:.0f} MB of "
-        f"vectors a machine."
-    )
-    n = int(np.sqrt(2 * rate * cores() * 60 * given.minutes * 0.9)) // 1024 * 1024
+    alone_rate = pairs_of(len(small)) / took[0]
+    n = int(np.sqrt(2 * alone_rate * cores() * 60 * given.minutes * 0.6)) // 1024 * 1024
     data, seconds = labelled(n), list[float]()
     with timed(seconds):
         count_pairs_on(data)
+    rate = pairs_of(n) / seconds[0] / cores()  # cores that share caches are slower together
     console.print(
-        f"Local engine, {cores()} cores: n = {n:,} in {seconds[0]:.0f} s, "
-        f"{pairs_of(n) / seconds[0]:.3g} pairs a second"
+        f"Local engine, {cores()} cores: n = {n:,} in {duration(seconds[0])}. Block rate: "
+        f"{rate:.3g} pairs a second and core; {alone_rate:.3g} on one core alone."
+    )
+    hours = pairs_of(PLANNED) / rate / 3600
+    each = ", ".join(f"{duration(3600 * hours / n)} on {n}" for n in CLUSTER)
+    console.print(
+        f"n = {PLANNED:,}: {pairs_of(PLANNED):.2e} pairs, {hours:.2f} core hours ({each} cores), "
+        f"{4 * DIM * PLANNED / 2**20:.0f} MB of vectors a machine."
     )
     return {"pairs_a_core_second": rate, "core_hours": hours, "n": n, "seconds": seconds[0]}
 

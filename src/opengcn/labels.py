@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from opengcn.errors import DataError
 
-__all__ = ["as_labels", "sample_classes", "shared_labels"]
+__all__ = ["as_labels", "head_and_tail", "sample_classes", "shared_labels"]
 
 
 def as_labels(values: ArrayLike, count: int, name: str) -> NDArray[Any]:
@@ -89,6 +89,37 @@ def sample_classes(
             f"{source}: expected more than {first} classes to split, received {len(classes)}"
         )
     return np.isin(labels, classes[:first])
+
+
+def head_and_tail(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """Divide classes by their size so that both parts have about the same number of rows.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Class of each row.
+
+    Returns
+    -------
+    head : ndarray of shape (n,), bool
+        The rows of the largest classes; the others are the tail. Classes of equal size are
+        taken in the order of their labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> head_and_tail(np.array(["cat"] * 4 + ["dog"] * 3 + ["emu"] * 2)).tolist()
+    [True, True, True, True, False, False, False, False, False]
+    """
+    classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    if len(classes) < 2:
+        raise DataError(f"labels: expected two classes or more, received {len(classes)}")
+    order = np.argsort(-counts, kind="stable")
+    inside = np.cumsum(counts[order])[:-1]  # rows of the head if it ends here
+    last = int(np.argmin(np.abs(2 * inside - len(labels))))
+    head = np.zeros(len(classes), bool)
+    head[order[: last + 1]] = True
+    return head[codes]
 
 
 def _without_guessing(values: ArrayLike) -> NDArray[Any]:

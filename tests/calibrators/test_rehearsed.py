@@ -218,3 +218,16 @@ def test_absurd_hints_do_no_harm(model: og.OpenGCN) -> None:
     assert np.abs(edge.tpr - beyond.tpr).max() < 1e-6
     one = model.estimate(make(1, 100, 7).embeddings, n_classes=1)
     assert np.isfinite(one.tnr).all()
+
+
+def test_copies_of_rows_are_counted_apart(model: og.OpenGCN) -> None:
+    """Classes of 4 rows, ten times each: 9 of 39 same-class pairs are copies, at distance 0."""
+    once = og.datasets.synthetic(60, 4, 16, concentration=20.0, seed=7)
+    often = once.subset(np.repeat(np.arange(len(once)), 10))
+    curve = model.estimate(often.unlabelled(), n_classes=60)
+    truth = og.OperatingCurve.from_labels(often)
+    assert curve.tpr[0] == 0
+    assert truth.tpr[1] == pytest.approx(9 / 39)
+    assert curve.tpr[1] == pytest.approx(9 / 39, abs=0.08)
+    assert (np.diff(curve.tpr) >= 0).all()
+    assert curve.info["prior"] == pytest.approx(39 / (2400 - 1), rel=0.5)

@@ -48,7 +48,7 @@ def test_it_beats_the_reference_on_new_episodes(examples: Examples) -> None:
     new = rehearse(world(seed=1), 40, seed=99, progress=False)
     before, after = [], []
     for e in range(len(new)):
-        found = model.predict(views(new, e), reference(new, e), None)
+        found = model.predict(views(new, e), reference(new, e), None, 4096)
         after.append(np.abs(found.quantiles - new.truth[e]).mean())
         before.append(np.abs(new.reference[e] - new.truth[e]).mean())
     assert np.mean(after) < 0.75 * np.mean(before)
@@ -57,7 +57,7 @@ def test_it_beats_the_reference_on_new_episodes(examples: Examples) -> None:
 def test_predictions_are_sound(examples: Examples) -> None:
     model = trained(examples)
     for e in range(10):
-        found = model.predict(views(examples, e), reference(examples, e), Guess(0.01))
+        found = model.predict(views(examples, e), reference(examples, e), Guess(0.01), 4096)
         assert (np.diff(found.quantiles) >= 0).all()
         assert (found.low <= found.quantiles + 1e-12).all()
         assert (found.quantiles <= found.high + 1e-12).all()
@@ -71,7 +71,7 @@ def test_a_sure_hint_moves_the_prior(examples: Examples) -> None:
             [
                 np.log(
                     model.predict(
-                        views(examples, e), reference(examples, e), Guess(p, sure=True)
+                        views(examples, e), reference(examples, e), Guess(p, sure=True), 4096
                     ).prior
                 )
                 for e in range(20)
@@ -93,8 +93,8 @@ def test_the_same_seed_gives_the_same_and_leaves_torch_alone(examples: Examples)
     again = Readout.of_arrays(arrays, one.stretch, CPU)
     known = reference(examples, 0)
     np.testing.assert_array_equal(
-        again.predict(views(examples, 0), known, None).quantiles,
-        one.predict(views(examples, 0), known, None).quantiles,
+        again.predict(views(examples, 0), known, None, 4096).quantiles,
+        one.predict(views(examples, 0), known, None, 4096).quantiles,
     )
 
 
@@ -114,7 +114,7 @@ def test_it_learns_from_another_world_and_keeps_what_it_knew(
 
     def wrong(which: Readout, data: Examples) -> float:
         found = [
-            which.predict(views(data, e), reference(data, e, 10.0), None).quantiles
+            which.predict(views(data, e), reference(data, e, 10.0), None, 4096).quantiles
             for e in range(30)
         ]
         return float(np.abs(np.stack(found) - data.truth[:30]).mean())

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import opengcn as og
+from opengcn.errors import DataError
 from opengcn.scenarios.benchmark import run_benchmark
 from opengcn.scenarios.cells import CellRunner
 from opengcn.scenarios.methods import METHODS, Method
@@ -115,6 +116,30 @@ def test_a_failing_fit_is_told_for_each_test_set(
     results = read_results(tmp_path / "results.jsonl").values()
     assert [r.failure for r in results] == ["MemoryError: no room for it"] * 3
     assert fits == 1
+
+
+def test_nothing_to_run_is_an_error(pack: MakePack, run: Callable[..., int]) -> None:
+    pack("birds")
+    message = r"birds.npz: expected data for shiftdist, received some that allow samedist, diff"
+    with pytest.raises(DataError, match=message):
+        run("shiftdist")
+    with pytest.raises(og.OpenGCNError, match="methods: expected some that run in ablation, rec"):
+        run("ablation", methods=("hard",))
+
+
+def test_an_embedder_needs_images(pack: MakePack, tmp_path: Path) -> None:
+    file = pack("birds")
+    with pytest.raises(DataError, match=r"birds.npz: expected images for an embedder"):
+        run_benchmark(
+            file,
+            tmp_path / "results.jsonl",
+            scenarios=("samedist",),
+            methods=("hard",),
+            splits=1,
+            seeds=1,
+            processes=1,
+            embedder_file=tmp_path / "e.safetensors",
+        )
 
 
 class Hinted(og.SplitCurve):

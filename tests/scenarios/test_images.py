@@ -110,6 +110,26 @@ def test_every_training_image_is_corrupted_once(tmp_path: Path, backbones: list[
     assert dict(zip(names, counts, strict=True)) == {f"class {c}": 4 for c in range(3)}
 
 
+def test_other_severities_corrupt_the_training_images_anew(
+    tmp_path: Path, backbones: list[str]
+) -> None:
+    write_images(tmp_path / "birds", classes=6, images=4)
+    found = []
+    for severities in ([1], [1], [5]):
+        file = embed(tmp_path, ["shiftdist-augmented"], severities=severities)
+        found.append(np.load(file.with_name("birds_augmented.npz"))["E"])
+    assert (found[0] == found[1]).all()
+    assert not np.allclose(found[0], found[2])
+
+
+def test_images_called_as_a_usual_data_set_run_all_that_they_allow(
+    tmp_path: Path, backbones: list[str]
+) -> None:
+    write_images(tmp_path / "cars", classes=6, images=3)
+    (source,) = find_sources(embed_images(tmp_path / "cars", tmp_path / "out", ["shiftdist"]))
+    assert ("shiftdist", "snow-3") in {(s.scenario, s.test) for s in source.fingerprints}
+
+
 def test_images_are_told_from_embeddings(tmp_path: Path) -> None:
     write_images(tmp_path / "birds", classes=2, images=1)
     assert holds_images(tmp_path / "birds")

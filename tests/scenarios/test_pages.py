@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -53,6 +54,17 @@ def test_pages_hold_every_table_of_the_paper_and_every_figure(
         assert (tmp_path / target).stat().st_size > 0, target
     drawn = {f"figures/{file.name}" for file in (tmp_path / "figures").iterdir()}
     assert drawn <= set(targets)
+
+
+def test_links_to_figures_of_data_sets_with_spaces(result: MakeResult, tmp_path: Path) -> None:
+    one = result("hard", data="my photos", scenario="shiftdist", test="snow")
+    truth = Result(one.cell.truth, curves=one.curves)
+    write_pages({one.cell: one, truth.cell: truth}, tmp_path)
+    targets = re.findall(r"\]\((figures[^)]+)\)", (tmp_path / "shiftdist.md").read_text())
+    assert len(targets) == 2
+    for target in targets:
+        assert " " not in target
+        assert (tmp_path / unquote(target)).exists()
 
 
 def test_failures_are_listed(result: MakeResult, tmp_path: Path) -> None:

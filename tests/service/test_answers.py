@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -10,11 +11,14 @@ from typing import Any
 
 import httpx
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import opengcn as og
 
 KINDS = ["json", "arrow", "arrow file", "parquet", "npy", "npz"]
+MEDIA = {"parquet": "parquet", "arrow": "arrow.stream"}
 
 
 def expected(model: og.OpenGCN, rows: Any, target: dict[str, float], **hint: float) -> Any:
@@ -69,6 +73,28 @@ def test_the_body_stands_before_the_query(client: httpx.Client, rows: Any) -> No
     read = client.post("/v1/threshold?model=birds&tpr=0.9", json=body).json()
     assert (read["model"], read["threshold"]["target"]) == ("faces", "tpr >= 0.5")
     assert read["curve"] is None
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_columns_that_are_not_asked_for_may_hold_anything(
+    kind: str, client: httpx.Client, model: og.OpenGCN, rows: Any
+) -> None:
+    odd = [None, *("x" for _ in rows[1:])]
+    vectors = pa.array(rows.tolist(), pa.list_(pa.float32()))
+    table = pa.table({"embedding": vectors, "label": odd, "id": odd, "tenant": odd})
+    file = io.BytesIO()
+    if kind == "parquet":
+        pq.write_table(table, file)
+    else:
+        with pa.ipc.new_stream(file, table.schema) as writer:
+            writer.write_table(table)
+    answer = client.post(
+        "/v1/threshold?model=birds&tpr=0.9",
+        content=file.getvalue(),
+        headers={"Content-Type": f"application/vnd.apache.{MEDIA[kind]}"},
+    )
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["threshold"] == expected(model, rows, {"tpr": 0.9})[0]
 
 
 def test_models_differ(client: httpx.Client, model_files: dict[str, str], rows: Any) -> None:

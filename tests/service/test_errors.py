@@ -285,6 +285,37 @@ def test_little_that_unpacks_to_much(pool: Any, serving: Any) -> None:
         assert pool.replaced == before
 
 
+def test_many_rows_in_few_bytes_are_refused_unread(service: Any) -> None:
+    rows = pa.array(np.zeros(2_000_000 * 16, np.float32))  # 128 MB, in 0.4 MB of parquet
+    body = parquet(embedding=pa.FixedSizeListArray.from_arrays(rows, 16))
+    assert len(body) < 1_000_000
+    before = service.memory()
+    for _ in range(4):
+        answer = httpx.post(
+            f"{service.url}/v1/threshold?tpr=0.9", content=body, headers=PARQUET, timeout=60
+        )
+        assert refused(answer, 413) == "body: expected at most 100000 rows, received 2000000"
+    assert service.memory() < before + 60_000_000
+
+
+def test_a_large_body_leaves_no_memory_behind(service: Any) -> None:
+    rows = np.random.default_rng(0).standard_normal((100_000, 96), np.float32)
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), 96)
+    body = arrow(embedding=vectors)  # 38 MB
+
+    def ask() -> None:
+        answer = httpx.post(
+            f"{service.url}/v1/threshold?tpr=0.9", content=body, headers=ARROW, timeout=60
+        )
+        assert "expected dimension 16 as in D_train, received 96" in refused(answer, 422)
+
+    ask()
+    before = service.memory()
+    for _ in range(6):
+        ask()
+    assert service.memory() < before + 60_000_000
+
+
 def test_unknown_paths_and_methods(client: httpx.Client) -> None:
     refused(client.get("/v1/nothing"), 404)
     refused(client.get("/v1/threshold"), 405)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -36,6 +37,15 @@ def test_requests_rows_and_seconds_are_counted(client: httpx.Client, rows: Any) 
         assert after[name] - before.get(name, 0) == more, name
     assert (after["opengcn_workers"], after["opengcn_busy"], after["opengcn_waiting"]) == (1, 0, 0)
     assert after["process_resident_memory_bytes"] > 0
+
+
+def test_the_page_names_every_metric(client: httpx.Client) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
+    kinds = re.findall(r"^# TYPE (opengcn_\w+) (\w+)$", client.get("/metrics").text, re.MULTILINE)
+    shown = {name: kind for name, kind in kinds if not name.endswith("_created")}
+    assert len(shown) > 5
+    for name, kind in shown.items():
+        assert re.search(rf"^\|.*`{name}`.* \| {kind} \|", page, re.MULTILINE), name
 
 
 def test_every_answer_has_an_id(client: httpx.Client) -> None:

@@ -104,12 +104,15 @@ def test_a_file_can_be_dropped(page: Any, file: Path, model: og.OpenGCN, rows: A
     wait_for(page, SHOWN, distance(model, rows, tpr=0.9))
 
 
-def test_what_is_wrong_is_said(page: Any, tmp_path: Path) -> None:
+def test_what_is_wrong_is_said(page: Any, file: Path, tmp_path: Path) -> None:
+    choose(page, file)
+    wait_for(page, "document.getElementById('report').hidden", False)
     np.save(tmp_path / "narrow.npy", np.ones((9, 3), np.float32))
     problem = "document.getElementById('problem')"
     choose(page, tmp_path / "narrow.npy")
     wait_for(page, f"{problem}.textContent.endsWith('as in D_train, received 3')")
     assert page.evaluate(f"{problem}.hidden") is False
+    assert page.evaluate("document.getElementById('report').hidden") is True  # of another file
     assert page.evaluate(f"{problem}.getAttribute('role')") == "alert"
     (tmp_path / "letter.txt").write_text("hello")
     choose(page, tmp_path / "letter.txt")

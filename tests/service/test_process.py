@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import httpx
 import pytest
 
 import opengcn as og
-from opengcn.service import intake
+from opengcn.service import intake, pool
 from opengcn.service.app import create_app
 
 SETS = 100  # of a request that takes a worker about a second
@@ -195,6 +196,23 @@ def test_errors_at_the_start_are_one_line(
     assert result.returncode == 1
     assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+class Dead:
+    """A worker that was killed while it started."""
+
+    def __init__(self, models: Any) -> None:
+        self.ready: Future[Any] = Future()
+        self.ready.set_exception(BrokenProcessPool("killed"))
+
+    def close(self) -> None:
+        """Nothing is left to close."""
+
+
+def test_workers_that_do_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "_Worker", Dead)
+    with pytest.raises(og.OpenGCNError, match="expected 2 processes that start, received one that"):
+        pool.Pool({"birds": "birds.ogcn"}, 2, 1)
 
 
 def test_help_shows_a_request() -> None:

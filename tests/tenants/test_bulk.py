@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -154,6 +155,46 @@ def test_a_second_run_has_nothing_to_do(
     monkeypatch.setattr(bulk, "rows_of", lambda *_: pytest.fail("done again"))
     assert og.calibrate_tenants(model, data, out, tpr=0.9, workers=1) == counts
     assert pq.read_table(out).equals(before)
+
+
+def test_a_tenant_in_several_files_is_one_tenant(
+    tmp_path: Path, model: og.OpenGCN, write_column: Write, rows_like: Rows, thresholds: Read
+) -> None:
+    X = rows_like(60, 0)
+    write_column(tmp_path / "d" / "1.parquet", {"é∞ ": X[:25], "b": X})
+    write_column(tmp_path / "d" / "2.parquet", {"é∞ ": X[25:]})
+    og.calibrate_tenants(model, tmp_path / "d", tmp_path / "t.parquet", tpr=0.9, workers=1)
+    found = thresholds(tmp_path / "t.parquet")
+    assert list(found) == ["é∞ ", "b"]
+    assert [row["samples"] for row in found.values()] == [60, 60]
+    assert found["é∞ "]["distance"] == found["b"]["distance"]
+
+
+def test_names_that_are_no_text_or_larger_than_most_integers(
+    tmp_path: Path, model: og.OpenGCN, rows_like: Rows, thresholds: Read
+) -> None:
+    folder = tmp_path / "users"
+    folder.mkdir()
+    np.save(folder / os.fsdecode(b"caf\xe9.npy"), rows_like(30, 0))
+    og.calibrate_tenants(model, folder, tmp_path / "t.parquet", tpr=0.9, workers=1)
+    assert thresholds(tmp_path / "t.parquet")["caf\\xe9"]["status"] == "ok"
+    names = pa.array([2**64 - 1] * 10 + [5] * 10, pa.uint64())
+    table = pa.table({"tenant": names, "embedding": rows_like(20, 0).tolist()})
+    pq.write_table(table, tmp_path / "x.parquet")
+    og.calibrate_tenants(model, tmp_path / "x.parquet", tmp_path / "u.parquet", tpr=0.9, workers=1)
+    assert list(thresholds(tmp_path / "u.parquet")) == [2**64 - 1, 5]
+
+
+def test_the_result_must_not_become_data(tmp_path: Path, model: og.OpenGCN, data: Path) -> None:
+    before = sorted(data.parent.iterdir())
+    for where in (data.parent, data.parent / "new"):
+        with pytest.raises(og.DataError, match="expected a place outside .*, received one among"):
+            og.calibrate_tenants(model, data.parent, where / "t.parquet", tpr=0.9)
+    with pytest.raises(og.DataError, match="expected another place than the data"):
+        og.calibrate_tenants(model, data, data, tpr=0.9)
+    assert sorted(data.parent.iterdir()) == before
+    og.calibrate_tenants(model, data, data.with_name("t.parquet"), tpr=0.9, workers=1)
+    data.with_name("t.parquet").unlink()
 
 
 def test_rows_of_nobody_are_told(tmp_path: Path, model: og.OpenGCN, rows_like: Rows) -> None:

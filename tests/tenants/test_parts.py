@@ -13,7 +13,7 @@ from opengcn.tenants.parts import Parts
 from opengcn.tenants.row import error_row, row_schema
 
 JOB = {"model": "m", "target": "tpr 0.9"}
-SCHEMA = row_schema(integers=False, curves=False)
+SCHEMA = row_schema(["a"], curves=False)
 
 
 def ok(tenant: str, distance: float = 1.0) -> dict[str, Any]:

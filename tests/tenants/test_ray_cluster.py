@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +13,7 @@ from threading import Thread
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import ray
 from numpy.typing import NDArray
@@ -108,3 +111,46 @@ def test_what_is_killed_is_made_up_for(
     local, remote = thresholds(tmp_path / "local.parquet"), thresholds(out)
     for name, row in local.items():
         assert remote[name]["distance"] == pytest.approx(row["distance"], abs=1e-6)
+
+
+def test_a_killed_driver_goes_on_where_it_was(
+    cluster: Cluster,
+    tmp_path: Path,
+    model_file: Path,
+    rows_like: Callable[[int, int], NDArray[np.float32]],
+    write_column: Callable[..., Path],
+    thresholds: Read,
+) -> None:
+    tenants = {f"t{k:02}": rows_like(4000, k) for k in range(24)}  # four a batch
+    data = write_column(tmp_path / "x.parquet", tenants)
+    out = tmp_path / "t.parquet"
+    files = [str(model_file), str(data), "-o", str(out)]
+    command = [
+        sys.executable,
+        "-m",
+        "opengcn",
+        "tenants",
+        *files,
+        "--tpr",
+        "0.9",
+        "--engine",
+        "ray",
+    ]
+    command += ["--address", cluster.address]
+    parts = out.with_name("t.parquet.parts")
+    with subprocess.Popen(command) as driver:
+        wait_for(lambda: list(parts.glob("part-*")))
+        driver.kill()
+    assert not out.exists()
+    kept = {
+        row["tenant"]: row
+        for part in parts.glob("part-*")
+        for row in pq.read_table(part).to_pylist()
+    }
+    assert 0 < len(kept) < 24
+    again = subprocess.run(command, capture_output=True, check=True)
+    assert again.stderr == b""
+    found = thresholds(out)
+    assert list(found) == list(tenants)
+    assert {name: found[name] for name in kept} == kept  # to the second: not done again
+    assert not parts.exists()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import opengcn as og
 from opengcn.pairs import count_pairs
+from opengcn.tenants import batch
 from opengcn.tenants.engine import Failure, open_engine
 from opengcn.tenants.exact import count_pairs_on
 
@@ -66,6 +67,23 @@ def test_thresholds_are_those_of_the_local_engine(
     for name, row in local.items():
         for column in set(row) - {"seconds", "tenant", "status", "note"}:
             assert remote[name][column] == pytest.approx(row[column], abs=1e-6), (name, column)
+
+
+def test_scattered_rows_are_found_from_any_folder(
+    tmp_path: Path,
+    model: og.OpenGCN,
+    rows_like: Callable[[int, int], NDArray[np.float32]],
+    write_column: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Workers of a cluster are not where the command was given, so no path may be relative."""
+    monkeypatch.setattr(batch, "TENANTS", 2)
+    tenants = {f"t{k:02}": rows_like(12, k) for k in range(50)}
+    write_column(tmp_path / "x.parquet", tenants, shuffle=True)
+    monkeypatch.chdir(tmp_path)  # after Ray has started
+    assert og.calibrate_tenants(model, "x.parquet", "t.parquet", tpr=0.9, engine="ray") == {
+        "ok": 50
+    }
 
 
 def test_exact_counts_are_those_of_one_core(rng: np.random.Generator) -> None:

@@ -48,7 +48,7 @@ def test_a_row_is_what_the_estimate_says(model: og.OpenGCN, rows_like: Rows) -> 
         assert row[name] == getattr(expected, name)
     assert (row["samples"], row["graphs"]) == (5000, curve.info["graphs"])
     assert row["seconds"] > 0
-    table = pa.Table.from_pylist([row], row_schema(integers=False, curves=True))
+    table = pa.Table.from_pylist([row], row_schema(["a"], curves=True))
     (again,) = table.to_pylist()
     remade = og.OperatingCurve(
         again["curve_tpr"],

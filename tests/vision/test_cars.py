@@ -78,6 +78,18 @@ def test_devkit_joins_its_parts(devkit: Path) -> None:
     assert images.labels[7] == "Audi TT RS"
 
 
+def test_devkit_beside_the_other_list(devkit: Path) -> None:
+    savemat(devkit / "cars_annos.mat", {"class_names": class_names(NAMES)})
+    assert set(read_images(devkit).ids[[0, 5]]) == {"cars_train/00001.jpg", "cars_test/00001.jpg"}
+
+
+def test_annotations_without_file_names(devkit: Path) -> None:
+    rows = [{"bbox_x1": 1, "class": 1}, {"bbox_x1": 1, "class": 2}]
+    savemat(devkit / "devkit" / "cars_train_annos.mat", {"annotations": annotations(rows)})
+    with pytest.raises(DataError, match="'fname' and 'class', received bbox_x1, class"):
+        read_images(devkit)
+
+
 def test_devkit_without_labels_of_the_test_part(devkit: Path) -> None:
     (devkit / "cars_test_annos_withlabels.mat").unlink()
     with pytest.warns(OpenGCNWarning, match="only the images of cars_train are read"):
@@ -100,7 +112,7 @@ def test_damaged_list(cars: Path) -> None:
 
 def test_another_mat_file(cars: Path) -> None:
     savemat(cars / "cars_annos.mat", {"x": 1})
-    with pytest.raises(DataError, match="expected a struct 'annotations' with a field 'class'"):
+    with pytest.raises(DataError, match="expected a struct 'annotations' with the fields 'rel"):
         read_images(cars)
 
 

@@ -42,6 +42,11 @@ def test_cub(cub: Path) -> None:
     assert images.image(2).size == (48, 40)
 
 
+def test_a_folder_with_a_list_of_its_own_is_no_cub(photos: Path) -> None:
+    (photos / "images.txt").write_text("my images\n")
+    assert len(read_images(photos)) == 30
+
+
 def test_missing_image(cub: Path) -> None:
     next((cub / "images" / "004.Ani").iterdir()).unlink()
     with pytest.raises(DataError, match=r"expected 8 images, .* 1 of them are missing, the first"):

@@ -82,6 +82,18 @@ def test_the_same_training_is_not_done_twice(run, tmp_path: Path) -> None:
     assert (tmp_path / "e.safetensors").stat().st_mtime_ns > written
 
 
+def test_checksums_reach_the_training(run, photos: Path, tmp_path: Path) -> None:
+    train = ("photos", *MINE, "--train", "e.safetensors", "--dim", "3", "-o", "all.parquet")
+    run(*train, "--checksum", "contents")
+    written = (tmp_path / "e.safetensors").stat().st_mtime_ns
+    file = photos / "class0" / "0.png"
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1  # after the last pixel: the file has another checksum and the same size
+    file.write_bytes(data)
+    run(*train, "--checksum", "contents")
+    assert (tmp_path / "e.safetensors").stat().st_mtime_ns > written
+
+
 def test_help_is_a_page_of_documentation(run) -> None:
     text = run("--help").stdout
     for expected in (

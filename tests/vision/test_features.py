@@ -53,7 +53,7 @@ def test_computed_once(images: ImageSet, colours: FunctionBackbone) -> None:
 
 def test_a_break_costs_one_shard(images: ImageSet, colours: FunctionBackbone) -> None:
     whole = np.concatenate(list(features(colours, images, resume=False)))
-    for file in Path(module._shards(colours, images, None, False)[0].path).parent.iterdir():
+    for file in Path(module._shards(colours, images, None)[0].path).parent.iterdir():
         file.unlink()
     with pytest.raises(KeyboardInterrupt):
         list(features(Counting(colours, breaks_after=20), images))
@@ -67,7 +67,7 @@ def test_damaged_shards_are_made_again(
     damage: str, images: ImageSet, colours: FunctionBackbone
 ) -> None:
     whole = np.concatenate(list(features(colours, images)))
-    file = module._shards(colours, images, None, False)[1].path
+    file = module._shards(colours, images, None)[1].path
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 255
     file.write_bytes({"truncated": data[:100], "flipped": data, "empty": b""}[damage])
@@ -95,17 +95,33 @@ def test_other_images_backbones_and_shifts_are_kept_apart(
     assert count(colours, images) == 0
 
 
-def test_contents_can_be_checked(photos: Path, images: ImageSet, colours: FunctionBackbone) -> None:
-    list(features(colours, images, contents=True))
+def test_checksums_tell_images_of_one_size_apart(
+    photos: Path, images: ImageSet, colours: FunctionBackbone
+) -> None:
+    list(features(colours, images.with_checksums()))
     again = Counting(colours)
-    list(features(again, read_images(photos), contents=True))
+    list(features(again, read_images(photos).with_checksums()))
     assert again.seen == 0
     file = photos / "class0" / "0.png"
     data = bytearray(file.read_bytes())
     data[-1] ^= 1  # after the last pixel: the file has another checksum and the same size
     file.write_bytes(data)
-    list(features(again, read_images(photos), contents=True))
+    list(features(again, read_images(photos).with_checksums()))
     assert again.seen == 30
+
+
+def test_a_cache_that_is_deleted_meanwhile_costs_time_only(
+    images: ImageSet, colours: FunctionBackbone
+) -> None:
+    whole = list(features(colours, images))
+    blocks = features(colours, images)
+    found = [next(blocks)]
+    shards = module._shards(colours, images, None)
+    for shard in shards[2:]:
+        shard.path.unlink()
+    found += blocks
+    assert (np.concatenate(found) == np.concatenate(whole)).all()
+    assert all(shard.path.exists() for shard in shards)
 
 
 def test_shifts_are_applied(images: ImageSet, colours: FunctionBackbone) -> None:

@@ -26,12 +26,22 @@ def test_classes_may_lie_deeper(tmp_path: Path, draw) -> None:
     assert read_images(tmp_path).classes == ("greek/a", "greek/b", "latin/a")
 
 
+def test_parts_for_training_are_joined(tmp_path: Path, draw) -> None:
+    files = ("train/bus/1.png", "train/train/1.png", "test/bus/2.png", "Valid/train/3.png")
+    for name in files:
+        draw(tmp_path / name, 0, 0)
+    images = read_images(tmp_path)
+    assert dict(zip(images.ids, images.labels, strict=True)) == {
+        name: name.split("/")[1] for name in files
+    }
+
+
 @pytest.mark.parametrize(
     ("files", "message"),
     [
         ([], "expected a folder of class folders with images"),
         (["1.png", "a/2.png"], "expected every image in the folder of its class, received 1.png"),
-        (["a/1.png", "a/2.png"], "expected two class folders or more, received a alone"),
+        (["a/1.png", "a/2.png"], "expected two class folders or more, received one, a"),
     ],
 )
 def test_other_folders_are_refused(files: list[str], message: str, tmp_path: Path, draw) -> None:

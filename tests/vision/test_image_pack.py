@@ -57,6 +57,10 @@ def test_a_changed_pixel_changes_the_fingerprint(tmp_path: Path, pixels: np.ndar
     [
         ({}, "expected 'images', or 'jpeg' and 'offsets'"),
         ({"images": np.zeros((6, 4, 4), np.float32)}, "expected 'images' as uint8"),
+        (
+            {"images": np.zeros((6, 4, 4), np.uint8), "labels": np.array(list("aabbcc"))},
+            "expected 'labels' as positions in 'class_names', received <U1",
+        ),
         ({"images": np.zeros((5, 4, 4), np.uint8)}, "expected 5 labels for 5 images, received 6"),
         (
             {"images": np.zeros((6, 4, 4), np.uint8), "labels": np.array([0, 1, 2, 3, 1, 1])},

@@ -20,6 +20,42 @@ def test_images_are_rgb_whatever_the_file(tmp_path: Path) -> None:
     assert [images.image(row).mode for row in range(4)] == ["RGB"] * 4
 
 
+def one_image(folder: Path, picture: Image.Image, name: str = "1.png", **how: object) -> np.ndarray:
+    for label in "ab":
+        (folder / label).mkdir()
+        picture.save(folder / label / name, **how)
+    return np.asarray(read_images(folder).image(0))
+
+
+def test_grey_images_of_sixteen_bits_keep_their_shades(tmp_path: Path) -> None:
+    shades = np.arange(0, 65536, 257, np.uint16).reshape(16, 16)
+    for name in ("1.png", "1.tif"):
+        (tmp_path / name[2:]).mkdir()
+        found = one_image(tmp_path / name[2:], Image.fromarray(shades), name)
+        assert (found == np.arange(256).reshape(16, 16, 1)).all()
+
+
+def test_what_is_transparent_is_white(tmp_path: Path) -> None:
+    logo = np.zeros((6, 6, 4), np.uint8)  # black, on a ground that is transparent and black
+    logo[2:4, 2:4, 3] = 255
+    palette = Image.new("P", (6, 6))
+    palette.putpalette([0, 0, 0, 0, 0, 0])
+    palette.paste(1, (2, 2, 4, 4))
+    for name, picture, how in (
+        ("rgba", Image.fromarray(logo), {}),
+        ("palette", palette, {"transparency": bytes([0, 255])}),
+    ):
+        (tmp_path / name).mkdir()
+        found = one_image(tmp_path / name, picture, **how)
+        assert (found[0] == 255).all(), name
+        assert (found[2:4, 2:4] == 0).all(), name
+
+
+def test_numbers_of_no_known_range_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"a/1.tif: expected an image, .* floating-point"):
+        one_image(tmp_path, Image.fromarray(np.ones((4, 4), np.float32)), "1.tif")
+
+
 def test_orientation_of_the_camera_is_heeded(tmp_path: Path) -> None:
     for label in "ab":
         (tmp_path / label).mkdir()
@@ -78,13 +114,15 @@ def test_fingerprint_knows_names_classes_and_sizes(photos: Path, tmp_path: Path)
     assert read_images(elsewhere).fingerprint() != before
 
 
-def test_fingerprint_of_contents_knows_the_pixels(photos: Path) -> None:
+def test_checksums_know_the_pixels(photos: Path) -> None:
     before = read_images(photos)
-    by_size, by_contents = before.fingerprint(), before.fingerprint(contents=True)
+    by_size, by_contents = before.fingerprint(), before.with_checksums().fingerprint()
+    some = before.subset([7, 3])
+    assert list(some.with_checksums().stamps) == list(before.with_checksums().stamps[[7, 3]])
     file = photos / "class1" / "0.png"
     data = bytearray(file.read_bytes())
     data[-20] ^= 1
     file.write_bytes(data)
     after = read_images(photos)
     assert after.fingerprint() == by_size
-    assert after.fingerprint(contents=True) != by_contents
+    assert after.with_checksums().fingerprint() != by_contents

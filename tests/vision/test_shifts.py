@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -80,6 +82,18 @@ def test_names() -> None:
     assert str(Shift("sketch", 4)) == "sketch"
 
 
+# What OpenCV's own loader does before it finds that libGL is missing.
+LOADER = """
+import sys
+if hasattr(sys, "OpenCV_LOADER"):
+    print(sys.path)
+    raise ImportError("recursion is detected")
+sys.OpenCV_LOADER = True
+sys.path.insert(1, __file__)
+raise ImportError("libGL.so.1: cannot open shared object file")
+"""
+
+
 class TestWithoutOpenCV:
     def test_stand_in_is_opencv(self, picture: np.ndarray) -> None:
         cv2 = pytest.importorskip("cv2")
@@ -116,6 +130,30 @@ assert "cv2" not in sys.modules
 """
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+
+    def test_a_loader_that_fails_half_way_leaves_nothing_behind(self, tmp_path: Path) -> None:
+        (tmp_path / "cv2").mkdir()
+        (tmp_path / "cv2" / "__init__.py").write_text(LOADER)
+        code = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+from opengcn.vision import Shift
+before = sys.path.copy()
+image = np.random.default_rng(0).integers(0, 256, (40, 48, 3), dtype=np.uint8)
+with ThreadPoolExecutor(8) as pool:  # each of them may be the first to import
+    list(pool.map(lambda name: Shift("fog")(image, name), "abcdefgh"))
+assert sys.path == before
+assert not hasattr(sys, "OpenCV_LOADER")
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == ""
 
     def test_same_images_with_and_without(self, picture: np.ndarray) -> None:
         pytest.importorskip("cv2")

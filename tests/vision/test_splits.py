@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from opengcn import DataError, EmbeddingSet
-from opengcn.vision import ImageSet, head_and_tail, take_part
+from opengcn.labels import head_and_tail
+from opengcn.vision import ImageSet, take_part
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ GRAPHS = 4  # of a test set that are read; the estimate is their mean
 COUNTED = 16_384  # rows of the test set whose pairs are counted for TNR
 FEWEST = 8  # rows that a graph needs
 OWN = 4  # rehearsals on D_train for each on D_cal
+COPIES = 0.1  # share of rows that are copies of others, above which copies are counted apart
 FEW_PAIRS = 30  # same-class pairs below which the estimate comes with a warning
 
 
@@ -113,20 +115,33 @@ class RehearsedOpenGCN(OpenGCN):
         return readout.taught(examples, own, self.seed)
 
     def _estimate(self, test: EmbeddingSet) -> OperatingCurve:
-        # Unless told otherwise, classes are about as large as D_cal's.
-        size = max(self.reference_.class_size - 1, 0.5)
-        return self._read(test, Guess(min(size / max(len(test) - 1, 1), 1.0)))
+        return self._read(test, None)
 
     def _estimate_knowing(self, test: EmbeddingSet, prior: float) -> OperatingCurve:
-        return self._read(test, Guess(prior, sure=True))
+        return self._read(test, prior)
 
-    def _read(self, test: EmbeddingSet, guess: Guess) -> OperatingCurve:
+    def _guess(self, n: float) -> Guess | None:
+        """Return what D_cal suggests of the prior of n rows: classes are about as large.
+
+        That says nothing of a set so small that it would have fewer classes than D_cal.
+        """
+        prior = max(self.reference_.class_size - 1, 0.5) / max(n - 1, 1)
+        return Guess(prior) if prior * self.reference_.classes <= 1 else None
+
+    def _read(self, test: EmbeddingSet, prior: float | None) -> OperatingCurve:
         if len(test) < FEWEST:
             raise DataError(f"{test.source}: expected {FEWEST} rows or more, received {len(test)}")
+        n = len(test)
         rng = np.random.default_rng(self.seed)
         if len(test) > COUNTED:  # read once, however large the set
             test = test.subset(np.sort(rng.choice(len(test), COUNTED, replace=False)))
         rows = np.asarray(test.take(np.arange(len(test))), np.float32)
+        read = len(rows)
+        rows, copies = _without_copies(rows)
+        if prior is None:
+            guess = self._guess(n * len(rows) / read)
+        else:
+            guess = Guess(max(prior - _doubles(copies), 1e-9) / (1 - _doubles(copies)), sure=True)
         nodes = min(len(rows), NODES)
         graphs = GRAPHS if nodes > ANCHORS else 1  # then every node is an anchor already
         seen = []
@@ -134,7 +149,7 @@ class RehearsedOpenGCN(OpenGCN):
             for _ in range(graphs):
                 graph = rows[np.sort(rng.choice(len(rows), nodes, replace=False))]
                 seen.append(view(graph, profile_graph(graph, rng), self.reference_, rng))
-        found = self.readout_.predict(seen, self.reference_, guess)
+        found = self.readout_.predict(seen, self.reference_, guess, nodes)
         pairs = found.prior * nodes * (nodes - 1) / 2
         if pairs < FEW_PAIRS:
             warnings.warn(
@@ -143,8 +158,8 @@ class RehearsedOpenGCN(OpenGCN):
                 OpenGCNWarning,
                 stacklevel=4,
             )
-        below = _share_below(EmbeddingSet(rows))
-        return _curve(found, below, {"graphs": graphs, "nodes": nodes})
+        curve = _curve(found, _share_below(EmbeddingSet(rows)), {"graphs": graphs, "nodes": nodes})
+        return _with_copies(curve, copies) if copies.max() > 1 else curve
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         reference, readout = self.reference_, self.readout_
@@ -175,6 +190,44 @@ class RehearsedOpenGCN(OpenGCN):
         tpr, tnr = arrays.pop("cal_curve")
         self.cal_curve_ = OperatingCurve(tpr, tnr, "exact")
         self.readout_ = Readout.of_arrays(arrays, float(header["stretch"]), self._device())
+
+
+def _without_copies(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return rows without copies, and how often each was there; a few copies do no harm."""
+    as_bytes = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1])))
+    _, first, count = np.unique(as_bytes[:, 0], return_index=True, return_counts=True)
+    if len(first) > (1 - COPIES) * len(rows) or len(first) < FEWEST:
+        return rows, np.ones(len(rows), np.int64)
+    order = np.argsort(first)
+    return rows[first[order]], count[order]
+
+
+def _doubles(copies: NDArray[np.int64]) -> float:
+    """Return the share of all pairs that are two copies of one row."""
+    n = int(copies.sum())
+    return float((copies * (copies - 1)).sum() / (n * (n - 1)))
+
+
+def _with_copies(curve: OperatingCurve, copies: NDArray[np.int64]) -> OperatingCurve:
+    """Return the curve of the rows with their copies, which are of one class at distance 0."""
+    doubles = _doubles(copies)
+    prior = doubles + curve.info["prior"] * (1 - doubles)
+    part = doubles / prior  # of the same-class pairs
+
+    def lifted(rate: NDArray[np.float64]) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = part + (1 - part) * rate
+        found[0] = 0.0  # strictly below 0 there is nothing
+        return found
+
+    assert curve.tpr_low is not None
+    assert curve.tpr_high is not None
+    return replace(
+        curve,
+        tpr=lifted(curve.tpr),
+        tpr_low=lifted(curve.tpr_low),
+        tpr_high=lifted(curve.tpr_high),
+        info=dict(curve.info) | {"prior": prior},
+    )
 
 
 def _share_below(data: EmbeddingSet) -> NDArray[np.float64]:

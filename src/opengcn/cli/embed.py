@@ -202,6 +202,8 @@ def embed(
     change = None if shift is None else Shift(shift, severity)
     with collecting_warnings() as notes:
         found = read_images(images)
+        if checksum == "contents":
+            found = found.with_checksums()
         wanted = take_part(found, part, seed)
         begin = time.perf_counter()
         if embedder is not None:
@@ -225,7 +227,7 @@ def embed(
                 )
                 model = _trained(take_part(found, "train"), base, recipe, train, resume, device)
         trained = time.perf_counter()
-        model.write(wanted, Path(output), change, contents=checksum == "contents", resume=resume)
+        model.write(wanted, Path(output), change, resume=resume)
         ended = time.perf_counter()
     answer: dict[str, Any] = {
         "images": str(images),

@@ -37,6 +37,7 @@ FOLDS = 5  # networks, each trained without a fifth of the examples
 STEPS, RATE = 1500, 2e-3
 OWN_STEPS, OWN_RATE, OWN_SHARE = 400, 1e-3, 0.3  # when D_cal's own rehearsals are added
 TAUGHT = 0.7  # weight of the networks that know D_cal beside those that know D_train alone
+FEW, ENOUGH = 3.0, 1000  # error of the readout where few pairs are seen, over their square root
 STEPS_AN_EXAMPLE = 5  # at most: few examples are learned soon
 SHARED = (0.5, 0.15)  # trust in the readout's log prior beside a rough guess, and a sure one
 # The band, chosen once for all data sets (docs/default.md): of rehearsals, which are harsher than
@@ -228,7 +229,9 @@ class Readout:
         networks.to(device).eval().requires_grad_(False)
         return cls(networks, own["middle"], own["scale"], stretch, own["prior_errors"])
 
-    def predict(self, seen: list[View], reference: Reference, guess: Guess | None) -> Prediction:
+    def predict(
+        self, seen: list[View], reference: Reference, guess: Guess | None, nodes: int
+    ) -> Prediction:
         """Predict from views of several graphs of one set.
 
         Parameters
@@ -239,6 +242,8 @@ class Readout:
             D_cal.
         guess : Guess, optional
             What is believed of the prior.
+        nodes : int
+            Of each graph: a small one shows few same-class pairs, and they say little.
 
         Returns
         -------
@@ -256,10 +261,17 @@ class Readout:
             out = self.networks(x.expand(len(self.networks), -1, -1))
         moves, widths, priors = (part.cpu().double().numpy() for part in out)
         known = reference.quantiles
+        log_prior = float(priors.mean())
+        sure = guess is not None and guess.sure
+        if guess is not None:
+            own = SHARED[int(sure)]
+            log_prior = own * log_prior + (1 - own) * float(np.log(guess.prior))
         reads = known * np.exp(moves)
         before, after = reads[:FOLDS].mean(axis=(0, 1)), reads[-FOLDS:].mean(axis=(0, 1))
         read = TAUGHT * after + (1 - TAUGHT) * before
-        apart = float(np.abs(after - before).mean())
+        pairs = max(np.exp(min(log_prior, 0.0)) * nodes * (nodes - 1) / 2, 1.0)
+        few = FEW * max(pairs**-0.5 - ENOUGH**-0.5, 0.0)
+        apart = float(np.hypot(np.abs(after - before).mean(), few))
         move = read - known
         weight = trust(move, reference.error, apart)
         quantiles = np.sort(known + weight * move).clip(0, 2)
@@ -271,11 +283,6 @@ class Readout:
             RELATIVE * np.abs(move),
         ]
         spread = np.sqrt(sum(np.square(error) for error in errors))
-        log_prior = float(priors.mean())
-        sure = guess is not None and guess.sure
-        if guess is not None:
-            own = SHARED[int(sure)]
-            log_prior = own * log_prior + (1 - own) * float(np.log(guess.prior))
         ends = PRIOR_WORSE * self.prior_errors[int(sure)]
         low, high = (np.exp(np.minimum(log_prior + end, 0)) for end in ends)
         return Prediction(

@@ -33,8 +33,8 @@ def trust(move: NDArray[np.float64], reference_error: float, apart: float = 0.0)
     reference_error : float
         Expected absolute error of D_cal's quantiles, from its classes.
     apart : float, default 0
-        How far networks that know D_cal are from those that do not: when they differ, the
-        readout is less sure than usual.
+        Further error of the readout: how far networks that know D_cal are from those that do
+        not, and what follows from few pairs.
 
     Returns
     -------

@@ -7,12 +7,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from rich.console import Console
 
 from opengcn import __version__
-from opengcn.scenarios.definitions import Setting
+from opengcn.errors import DataError, OpenGCNError
+from opengcn.scenarios.definitions import SCENARIOS, Setting
 from opengcn.scenarios.folder import find_sources, holds_images
 from opengcn.scenarios.plan import Job, plan_cells, plan_jobs
 from opengcn.scenarios.results import Cell, Result, append_results, read_results
@@ -74,6 +75,8 @@ def run_benchmark(
             severities=severities,
             embedder_file=embedder_file,
         )
+    elif embedder_file is not None:
+        raise DataError(f"{data or 'data'}: expected images for an embedder, received none")
     jobs: list[Job] = []
     fingerprints: dict[Setting, str] = {}
     planned = 0
@@ -83,6 +86,8 @@ def run_benchmark(
         planned += len(cells)
         missing = [c for c in cells if not _is_finished(known.get(c), fingerprints)]
         jobs += plan_jobs(source, missing)
+    if not planned:
+        _refuse(data, scenarios, methods, {setting.scenario for setting in fingerprints})
     truths = {(r.cell, r.fingerprint) for r in known.values() if r.is_truth}
     console = Console(stderr=True)
     waiting = {cell for job in jobs for cell in job.cells}
@@ -106,6 +111,21 @@ def run_benchmark(
 
         run_jobs(jobs, processes, keep)
     return read_results(results_file)
+
+
+def _refuse(
+    data: Path | None, scenarios: Collection[str], methods: Collection[str], allowed: set[str]
+) -> NoReturn:
+    """Say why there is nothing to run."""
+    wanted = " or ".join(scenarios)
+    if allowed.isdisjoint(scenarios):
+        given = ", ".join(name for name in SCENARIOS if name in allowed)
+        raise DataError(
+            f"{data or 'glyphs'}: expected data for {wanted}, received some that allow {given}"
+        )
+    raise OpenGCNError(
+        f"methods: expected some that run in {wanted}, received {', '.join(methods)}"
+    )
 
 
 def _is_finished(result: Result | None, fingerprints: Mapping[Setting, str]) -> bool:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from opengcn.embeddings import EmbeddingSet
 from opengcn.errors import DataError
+from opengcn.labels import head_and_tail
 from opengcn.scenarios.definitions import CORRUPTIONS, SCENARIOS, Setting, split_severity
 from opengcn.scenarios.zipf import zipf_rows
 from opengcn.sources import readable
@@ -177,8 +178,6 @@ class Pack:
 
     def _head(self, open_world: EmbeddingSet) -> NDArray[np.bool_]:
         """Return the rows of the frequent classes."""
-        from opengcn.vision.splits import head_and_tail
-
         if "head" in pack_arrays(self.path):
             return np.asarray(_read(self.path, "head")[~self._train_mask], bool)
         return head_and_tail(open_world.require_labels())

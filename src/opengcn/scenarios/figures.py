@@ -200,7 +200,8 @@ def _save(
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context({"svg.hashsalt": "opengcn"}):
+    # Text stays text: letters as outlines would be most of the file.
+    with mpl.rc_context({"svg.hashsalt": "opengcn", "svg.fonttype": "none"}):
         # Not from pyplot: no window, whatever the screen.
         figure = Figure(figsize=size, layout=None if places else "constrained")
         if places:

@@ -40,9 +40,10 @@ def find_sources(path: Path | None) -> list[Source]:
     Parameters
     ----------
     path : Path or None
-        A .npz or .parquet file; or a folder, in which every .npz file with embeddings is a
-        data set, and all .parquet files together are one. None for the glyphs alone, which
-        also join a folder that holds usual data sets.
+        A .npz or .parquet file, which runs all that it allows; or a folder, in which every
+        .npz file with embeddings is a data set, and all .parquet files together are one.
+        Usual data sets in a folder run in their usual settings, and the glyphs join them.
+        None for the glyphs alone.
 
     Returns
     -------
@@ -54,7 +55,7 @@ def find_sources(path: Path | None) -> list[Source]:
     if not path.exists():
         raise DataError(f"{path}: expected a folder of data, received a path with nothing there")
     if path.is_file():
-        return [_source(path)]
+        return [_source(path, all_settings=True)]
     found = _data_in(path)
     if not found:
         raise DataError(
@@ -108,12 +109,14 @@ def _is_data(path: Path) -> bool:
     return not companion and bool(EMBEDDINGS & set(pack_arrays(path)))
 
 
-def _source(path: Path | None) -> Source:
+def _source(path: Path | None, *, all_settings: bool = False) -> Source:
     data = open_data(path)
     data.check()
     tests = data.tests()
     usual = [s for s in standard_settings(data.name) if s.test in tests]
-    settings = usual or own_settings(data.name, tests, augmented=data.has_augmented)
+    settings = (not all_settings and usual) or own_settings(
+        data.name, tests, augmented=data.has_augmented
+    )
     most = {s.test: data.most_splits(s.test) for s in settings}
     limits = {test: splits for test, splits in most.items() if splits is not None}
     return Source(path, {s: data.fingerprint(s) for s in settings}, limits)

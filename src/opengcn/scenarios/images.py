@@ -72,8 +72,10 @@ def embed_images(
         embedding.add(folder / f"{name}_shifted.npz", opened, shifts)
     if any(SCENARIOS[scenario].augmented for scenario in scenarios):
         file = folder / f"{name}_augmented.npz"
-        if not embedding.has_made(file):
-            embedding.write(file, embedding.augmented(take_part(images, "train"), severities))
+        how = f", severities {sorted(severities)}"
+        if not embedding.has_made(file, how):
+            learned = take_part(images, "train")
+            embedding.write(file, embedding.augmented(learned, severities), how)
     return clean
 
 
@@ -127,13 +129,13 @@ class _Embedding:
         if missing:
             self.write(file, arrays)
 
-    def has_made(self, file: Path) -> bool:
+    def has_made(self, file: Path, how: str = "") -> bool:
         """Whether a file is there and holds the same images under the same embedder."""
         if MADE_OF not in pack_arrays(file):
             return False
         with readable(file), np.load(file, allow_pickle=False) as held:
-            return str(held[MADE_OF]) == self._made_of
+            return str(held[MADE_OF]) == self._made_of + how
 
-    def write(self, file: Path, arrays: dict[str, NDArray[Any]]) -> None:
+    def write(self, file: Path, arrays: dict[str, NDArray[Any]], how: str = "") -> None:
         """Write a file, whole or not at all."""
-        write_npz(file, arrays | {MADE_OF: np.array(self._made_of)})
+        write_npz(file, arrays | {MADE_OF: np.array(self._made_of + how)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 from opengcn.atomic import replacing
 from opengcn.scenarios.definitions import SCENARIOS, SUBSTITUTES
@@ -104,7 +105,7 @@ def _shiftdist(results: Results, folder: Path) -> Iterator[str]:
             yield global_table(results, scenario, own)
             figure = folder / "figures" / f"{scenario}-{data}.svg"
             draw_corruptions(results, scenario, data, figure)
-            yield f"![MAE_comb by corruption](figures/{figure.name})"
+            yield f"![MAE_comb by corruption](figures/{quote(figure.name)})"
         yield from _curves(results, scenario, columns, folder)
     if some:
         yield f"## The paper's figures, on Cars\n\n{PRINTED}\n\n{as_printed('shiftdist')}"
@@ -191,7 +192,7 @@ def _curves(results: Results, scenario: str, columns: list[Column], folder: Path
     for column in columns:
         name = f"curves-{scenario}-{column.data}-{column.test}.svg"
         if draw_curves(results, scenario, column, folder / "figures" / name):
-            yield f"![Estimated and true curves, {column.title}](figures/{name})"
+            yield f"![Estimated and true curves, {column.title}](figures/{quote(name)})"
 
 
 def _write(path: Path, parts: list[str]) -> None:

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, FailFast, Field, ValidationError
 
@@ -21,6 +22,7 @@ from opengcn.arrow_columns import list_vectors, name_column
 from opengcn.errors import DataError, OpenGCNError
 from opengcn.files import Names, open_files
 from opengcn.service.question import Question, in_one_line
+from opengcn.sources import readable
 
 __all__ = [
     "ARROW",
@@ -122,7 +124,7 @@ def one_set(body: bytes, media: str, question: Question, limit: int) -> Sent:
             read = OneSet.model_validate_json(body, strict=True)
         _check_rows(len(read.embeddings), limit)
         return Sent("", read.embeddings, question.followed_by(read))
-    return Sent("", _vectors(body, media, limit)[0], question)
+    return Sent("", _vectors(body, media, limit, beside=())[0], question)
 
 
 def several_sets(body: bytes, media: str, question: Question, limit: int) -> list[Sent]:
@@ -149,7 +151,7 @@ def several_sets(body: bytes, media: str, question: Question, limit: int) -> lis
             read = SetsBody.model_validate_json(body, strict=True)
         _check_rows(sum(len(one.embeddings) for one in read.sets), limit)
         return [Sent(one.id, one.embeddings, question.followed_by(one)) for one in read.sets]
-    raw, tenants = _vectors(body, media, limit)
+    raw, tenants = _vectors(body, media, limit, beside=("tenant",))
     if tenants is None:
         raise DataError("body: expected a column 'tenant' that tells the sets apart")
     names, tenant = np.unique(tenants, return_inverse=True)
@@ -205,11 +207,17 @@ def _valid_json(body: bytes) -> Iterator[None]:
         raise DataError(in_one_line(error.errors(include_url=False))) from error
 
 
-def _vectors(body: bytes, media: str, limit: int) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Return vectors (n, D) and tenants (n,), if any, of a body that is not JSON."""
-    read = _read_arrow if media == ARROW else _read_file
+def _vectors(
+    body: bytes, media: str, limit: int, *, beside: tuple[str, ...]
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Return vectors (n, D) and, if there are any and they are wanted, tenants (n,).
+
+    Columns that nobody asks for are not read: they may hold anything.
+    """
     try:
-        return read(body, media, limit)
+        if media == ARROW:
+            return _read_arrow(body, limit, beside)
+        return _read_file(body, FILES[media], limit, beside)
     except (OpenGCNError, MemoryError):
         raise
     except Exception as error:  # parsers raise anything on bytes that are made up
@@ -219,13 +227,19 @@ def _vectors(body: bytes, media: str, limit: int) -> tuple[NDArray[Any], NDArray
         ) from error
 
 
-def _read_file(body: bytes, media: str, limit: int) -> tuple[NDArray[Any], NDArray[Any] | None]:
+def _read_file(
+    body: bytes, suffix: str, limit: int, beside: tuple[str, ...]
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Read a body as `EmbeddingSet.load` reads a file."""
     with TemporaryDirectory(prefix="opengcn-") as folder:
-        path = Path(folder, f"body{FILES[media]}")
+        path = Path(folder, f"body{suffix}")
         path.write_bytes(body)
         try:
-            columns = open_files(path, Names())
+            if suffix == ".parquet":  # whose first rows are unpacked to see their dimension
+                with readable(path):
+                    rows = pq.read_metadata(path).num_rows
+                _check_rows(rows, limit)
+            columns = open_files(path, Names(beside=beside))
             _check_rows(columns.source.shape[0], limit)
             # All at once, and out of the file, which is gone in a moment.
             return np.array(columns.source.read(slice(None))), columns.tenant
@@ -233,7 +247,9 @@ def _read_file(body: bytes, media: str, limit: int) -> tuple[NDArray[Any], NDArr
             raise DataError(str(error).replace(f"{folder}/", "")) from error
 
 
-def _read_arrow(body: bytes, media: str, limit: int) -> tuple[NDArray[Any], NDArray[Any] | None]:
+def _read_arrow(
+    body: bytes, limit: int, beside: tuple[str, ...]
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Read a stream; or a file, which people call .arrow as well and which has a magic word."""
     if body.startswith(b"ARROW1"):
         file = pa.ipc.open_file(body)
@@ -258,6 +274,6 @@ def _read_arrow(body: bytes, media: str, limit: int) -> tuple[NDArray[Any], NDAr
         lambda row: f"body: row {row}, column 'embedding'",
         "row 0",
     )
-    if "tenant" not in schema.names:
+    if "tenant" not in beside or "tenant" not in schema.names:
         return vectors, None
     return vectors, name_column(table.column("tenant"), "tenant", "body")

@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from types import TracebackType
 from typing import Any, Self
 
+from opengcn.errors import OpenGCNError
 from opengcn.service import worker
 from opengcn.service.worker import Done, Job
 
@@ -72,7 +73,7 @@ class Pool:
     Raises
     ------
     OpenGCNError
-        When a model cannot be loaded.
+        When a model cannot be loaded, or a worker does not start.
     """
 
     def __init__(self, models: Mapping[str, str], workers: int, queue: int) -> None:
@@ -86,6 +87,12 @@ class Pool:
         self._free = list(self._all)
         try:
             self.models, *_ = [one.ready.result() for one in self._free]
+        except BrokenProcessPool as error:
+            self.close()
+            raise OpenGCNError(
+                f"workers: expected {workers} processes that start, received one that died "
+                f"(killed, or out of memory)"
+            ) from error
         except BaseException:
             self.close()
             raise

@@ -21,6 +21,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pyarrow as pa
 
 from opengcn.errors import OpenGCNError
 from opengcn.service.answers import Estimate, UnknownModelError
@@ -160,6 +161,7 @@ def run(job: Job) -> Done:
         status, found = 413, {"detail": "body: expected less data, received more than fits"}
     text = found if media == HTML else json.dumps(found, allow_nan=False)
     signal.alarm(0)
+    pa.default_memory_pool().release_unused()  # which would keep the room of the largest body
     return Done(status, text.encode(), media, time.perf_counter() - started, rows)
 
 

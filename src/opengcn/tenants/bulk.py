@@ -112,8 +112,7 @@ def calibrate_tenants(
     _check_target(target)
     runner = open_engine(engine, workers=workers, address=address)
     data, out = Path(data), Path(out)
-    if out.suffix.lower() != ".parquet":
-        raise DataError(f"{out}: expected a name in .parquet to write to")
+    _check_place(out, data)
     if isinstance(model, str | os.PathLike):
         model = load(model)
     question = Question(model, target, curves)
@@ -125,13 +124,14 @@ def calibrate_tenants(
         "columns": repr((tenant, embedding, curves)),
         "version": __version__,
     }
-    parts = Parts(out, job, row_schema(integers=_integers(tenants), curves=curves))
+    parts = Parts(out, job, row_schema(tenants.names, curves=curves))
     left = tenants.without(parts.done())
     todo: Tenants = left
     if isinstance(left, ColumnTenants):
         _tell_unowned(left, data)
         if left.names and is_scattered(left):
-            todo = gather(left, parts.folder / "gathered.npy", progress=progress)
+            # Absolute, since workers of a cluster are in some other folder.
+            todo = gather(left, parts.folder.absolute() / "gathered.npy", progress=progress)
 
     with progress_bar("Tenants", len(todo.names), unit="tenants", show=progress) as advance:
 
@@ -163,8 +163,14 @@ def _check_target(target: dict[str, Any]) -> None:
     certain.threshold(**target)
 
 
-def _integers(tenants: Tenants) -> bool:
-    return isinstance(tenants.names[0], int)
+def _check_place(out: Path, data: Path) -> None:
+    """Refuse a place where the result would be no table, or would become part of the data."""
+    if out.suffix.lower() != ".parquet":
+        raise DataError(f"{out}: expected a name in .parquet to write to")
+    if data.is_dir() and out.resolve().is_relative_to(data.resolve()):
+        raise DataError(f"{out}: expected a place outside {data}, received one among the data")
+    if out.resolve() == data.resolve():
+        raise DataError(f"{out}: expected another place than the data, received the same")
 
 
 def _tell_unowned(tenants: ColumnTenants, data: Path) -> None:
@@ -189,5 +195,5 @@ def _stamp(data: Path) -> str:
     stamp = sha256()
     for path in data_files(data):
         state = path.stat()
-        stamp.update(f"{path} {state.st_size} {state.st_mtime_ns}\n".encode())
+        stamp.update(os.fsencode(path) + f" {state.st_size} {state.st_mtime_ns}\n".encode())
     return f"{data.absolute()} {stamp.hexdigest()}"

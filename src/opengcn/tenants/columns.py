@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -226,7 +227,7 @@ def index_tenants(paths: Sequence[Path], columns: Columns, dim: int) -> ColumnTe
     """
     groups: list[Group] = []
     totals: dict[Name, int] = {}
-    holders: dict[Name, list[int]] = {}
+    holders: dict[Name, array[int]] = {}  # 4 bytes an entry: scattered rows have very many
     unowned = 0
     kinds: dict[type, Path] = {}
     for path in paths:
@@ -237,14 +238,14 @@ def index_tenants(paths: Sequence[Path], columns: Columns, dim: int) -> ColumnTe
                     continue
                 kinds.setdefault(type(name), path)
                 totals[name] = totals.get(name, 0) + count
-                holders.setdefault(name, []).append(len(groups))
+                holders.setdefault(name, array("i")).append(len(groups))
             groups.append(Group(path, number, sum(counts.values())))
     if len(kinds) > 1:
         raise DataError(
             f"column '{columns.tenant}': expected strings or integers in all files, received "
             + " and ".join(f"{kind.__name__} ({path})" for kind, path in kinds.items())
         )
-    compact = {name: np.array(where, np.int32) for name, where in holders.items()}
+    compact = {name: np.frombuffer(where, np.int32) for name, where in holders.items()}
     dtype = np.result_type(*(_check_columns(path, columns) for path in paths))
     return ColumnTenants(tuple(groups), totals, compact, columns, dim, dtype, unowned)
 

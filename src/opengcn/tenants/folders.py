@@ -60,7 +60,7 @@ class FolderBatch:
         if suffix == ".parquet":
             total, raw = _from_parquet(tenant, self.embedding or "embedding", dim)
             return TenantRows(tenant.name, total, raw)
-        names = Names(embedding=self.embedding if suffix == ".npz" else None)
+        names = Names(embedding=self.embedding if suffix == ".npz" else None, beside=())
         source = open_files(tenant.paths[0], names).source
         total = source.shape[0]
         rows = chosen_rows(tenant.name, total, source.shape[1])

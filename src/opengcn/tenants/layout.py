@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
@@ -95,8 +96,13 @@ def _key(path: Path, tenant: str) -> str | None:
     for part in path.parts[:-1]:
         key, sign, name = part.partition("=")
         if sign and key == tenant:
-            return unquote(name)
+            return unquote(_text(name))
     return None
+
+
+def _text(name: str) -> str:
+    """Return a name that can be written; bytes of a file's name may be no text."""
+    return os.fsencode(name).decode(errors="backslashreplace")
 
 
 def _keyed(keyed: dict[Path, str | None], data: Path, tenant: str) -> tuple[TenantFiles, ...]:
@@ -118,7 +124,7 @@ def _one_each(files: Sequence[Path], data: Path) -> tuple[TenantFiles, ...]:
     roots: dict[str, Path] = {}
     for path in files:
         root = data / path.relative_to(data).parts[0]
-        name = root.name if root.is_dir() else root.stem
+        name = _text(root.name if root.is_dir() else root.stem)
         if roots.setdefault(name, root) != root:
             raise DataError(
                 f"{data}: expected one file or folder a tenant, received {roots[name].name} and "

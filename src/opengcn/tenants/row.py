@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from opengcn.curve import BAND
 from opengcn.embeddings import EmbeddingSet
 from opengcn.errors import OpenGCNError, OpenGCNWarning
-from opengcn.tenants.batch import Batch, TenantRows
+from opengcn.tenants.batch import Batch, Name, TenantRows
 
 if TYPE_CHECKING:
     from opengcn.calibrators.opengcn import OpenGCN
@@ -45,13 +46,13 @@ class Question:
     curves: bool = False
 
 
-def row_schema(*, integers: bool, curves: bool) -> Any:
+def row_schema(names: Sequence[Name], *, curves: bool) -> Any:
     """Return the columns of the result.
 
     Parameters
     ----------
-    integers : bool
-        Whether tenants are integers rather than strings.
+    names : sequence of str or int
+        The tenants, one at least.
     curves : bool
         Whether there are curves.
 
@@ -62,9 +63,12 @@ def row_schema(*, integers: bool, curves: bool) -> Any:
     """
     import pyarrow as pa
 
+    tenant = pa.string()
+    if isinstance(names[0], int):  # hashes as names are often unsigned
+        tenant = pa.uint64() if max(map(int, names)) > 2**63 - 1 else pa.int64()
     return pa.schema(
         [
-            ("tenant", pa.int64() if integers else pa.string()),
+            ("tenant", tenant),
             ("status", pa.string()),
             *((name, pa.float64()) for name in NUMBERS),
             ("samples", pa.int64()),

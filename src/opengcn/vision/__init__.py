@@ -13,7 +13,6 @@ from opengcn.vision.shifts import CORRUPTIONS as CORRUPTIONS
 from opengcn.vision.shifts import SHIFTS as SHIFTS
 from opengcn.vision.shifts import Shift as Shift
 from opengcn.vision.splits import Part as Part
-from opengcn.vision.splits import head_and_tail as head_and_tail
 from opengcn.vision.splits import take_part as take_part
 from opengcn.vision.training import Recipe as Recipe
 
@@ -28,7 +27,6 @@ __all__ = [
     "Part",
     "Recipe",
     "Shift",
-    "head_and_tail",
     "load_backbone",
     "read_images",
     "recall_at_1",

@@ -63,6 +63,9 @@ class NetworkBackbone:
         Whether its weights mean anything yet. Features are refused otherwise.
     device : str, default "cpu"
         ``cpu``: it runs under ONNX Runtime; ``cuda``: under torch, in mixed precision.
+    version : str, default ""
+        Change it with the code of the network: features are kept under it, the weights and
+        the other arguments.
     """
 
     def __init__(
@@ -74,16 +77,19 @@ class NetworkBackbone:
         scaling_name: str = "imagenet",
         pretrained: bool = True,
         device: str = "cpu",
+        version: str = "",
     ) -> None:
         self.name, self.size, self.scaling_name = name, size, scaling_name
         self.network, self.pretrained, self.device = network, pretrained, device
+        self.version = version
         self.scale = scaling(scaling_name)
         self._session: OnnxSession | None = None
 
     @property
     def digest(self) -> str:
         """Digest of the weights and of how they are used."""
-        digest = hashlib.sha256(f"{self.name}\t{self.size}\t{self.scaling_name}".encode())
+        about = f"{self.name}\t{self.size}\t{self.scaling_name}{self.version}"
+        digest = hashlib.sha256(about.encode())
         for name, tensor in self.network.state_dict().items():
             digest.update(name.encode())
             digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())

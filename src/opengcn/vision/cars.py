@@ -6,13 +6,15 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from opengcn.errors import DataError, OpenGCNWarning, require
 from opengcn.vision.image_set import ImageSet, images_from_files
 
 __all__ = ["read_cars"]
 
 # The devkit is unpacked into a folder of its own; its labelled test list lies anywhere.
-PLACES = ("", "devkit")
+PLACES = (".", "devkit")
 
 
 def read_cars(path: Path) -> ImageSet:
@@ -32,9 +34,10 @@ def read_cars(path: Path) -> ImageSet:
         class indices, 98 of 196, is for training the embedder.
     """
     whole = path / "cars_annos.mat"
-    if whole.is_file():
+    # Some have both lists, and the images of one of them.
+    if whole.is_file() and ((path / "car_ims").is_dir() or not (path / "cars_train").is_dir()):
         annotations = _load(whole)
-        listed = [(str(a.relative_im_path), int(a["class"])) for a in _rows(annotations, whole)]
+        listed = _rows(annotations, whole, "relative_im_path")
         classes = _class_names(annotations, whole)
     else:
         classes_file = _find(path, "cars_meta.mat")
@@ -53,7 +56,7 @@ def read_cars(path: Path) -> ImageSet:
 
 def _devkit(path: Path) -> list[tuple[str, int]]:
     train = _find(path, "cars_train_annos.mat")
-    listed = [(f"cars_train/{a.fname}", int(a["class"])) for a in _rows(_load(train), train)]
+    listed = [(f"cars_train/{name}", c) for name, c in _rows(_load(train), train, "fname")]
     try:
         test = _find(path, "cars_test_annos_withlabels.mat")
     except DataError:
@@ -64,7 +67,7 @@ def _devkit(path: Path) -> list[tuple[str, int]]:
             stacklevel=3,
         )
         return listed
-    return listed + [(f"cars_test/{a.fname}", int(a["class"])) for a in _rows(_load(test), test)]
+    return listed + [(f"cars_test/{name}", c) for name, c in _rows(_load(test), test, "fname")]
 
 
 def _find(path: Path, name: str) -> Path:
@@ -84,20 +87,20 @@ def _load(path: Path) -> dict[str, Any]:
     return content
 
 
-def _rows(content: dict[str, Any], path: Path) -> list[Any]:
-    """Return the annotations as records with fields."""
-    import numpy as np
-
+def _rows(content: dict[str, Any], path: Path, name: str) -> list[tuple[str, int]]:
+    """Return the field `name` and the class of every annotation."""
     table = content.get("annotations")
-    if table is None or table.dtype.names is None or "class" not in table.dtype.names:
+    fields = () if table is None else table.dtype.names or ()
+    if table is None or not {name, "class"} <= set(fields):
         raise DataError(
-            f"{path}: expected a struct 'annotations' with a field 'class', received "
-            f"{'none' if table is None else table.dtype.names}"
+            f"{path}: expected a struct 'annotations' with the fields '{name}' and 'class', "
+            f"received {', '.join(fields) or 'none'}"
         )
-    return list(np.atleast_1d(table).view(np.recarray))
+    rows = np.atleast_1d(table)
+    return [(str(file), int(c)) for file, c in zip(rows[name], rows["class"], strict=True)]
 
 
 def _class_names(content: dict[str, Any], path: Path) -> list[str]:
     if "class_names" not in content:
         raise DataError(f"{path}: expected 'class_names', received {', '.join(sorted(content))}")
-    return [str(name) for name in content["class_names"]]
+    return [str(name) for name in np.atleast_1d(content["class_names"])]

@@ -39,7 +39,7 @@ def mixed_precision(device: str) -> AbstractContextManager[Any]:
     """Return a context in which networks compute in bfloat16 where the card knows it.
 
     bfloat16 has the range of float32, so that no gradient needs to be scaled; cards without
-    it stay at float32, and so does the processor.
+    it (before Ampere) stay at float32, as emulating it is slower, and so does the processor.
 
     Parameters
     ----------
@@ -53,6 +53,6 @@ def mixed_precision(device: str) -> AbstractContextManager[Any]:
     """
     import torch
 
-    if device == "cuda" and torch.cuda.is_bf16_supported():
+    if device == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False):
         return torch.autocast("cuda", torch.bfloat16)
     return nullcontext()

@@ -70,7 +70,7 @@ class Embedder:
         shift : Shift, optional
             Applied to each image first.
         **how
-            ``contents``, ``resume`` and ``progress`` of `opengcn.vision.features.features`.
+            ``resume`` and ``progress`` of `opengcn.vision.features.features`.
 
         Yields
         ------

@@ -202,6 +202,7 @@ def _fine_tune(
         size=backbone.size,
         scaling_name=backbone.scaling_name,
         device=backbone.device,
+        version=backbone.version,
     )
     return Embedder(trained, *_arrays(head))
 

@@ -73,7 +73,6 @@ def features(
     images: ImageSet,
     shift: Shift | None = None,
     *,
-    contents: bool = False,
     resume: bool = True,
     progress: bool = True,
 ) -> Iterator[NDArray[np.float32]]:
@@ -90,8 +89,6 @@ def features(
         The images.
     shift : Shift, optional
         Applied to the squares of pixels that the backbone sees.
-    contents : bool, default False
-        Whether the digest of the images reads them; see `ImageSet.fingerprint`.
     resume : bool, default True
         Use what is in the cache. Otherwise everything is computed again.
     progress : bool, default True
@@ -102,38 +99,30 @@ def features(
     features : ndarray of shape (m, D), float32
         A block of at most 1,024 rows.
     """
-    shards = _shards(backbone, images, shift, contents)
-    found = {shard.path: shard.read() is not None if resume else False for shard in shards}
-    missing = [shard for shard in shards if not found[shard.path]]
-    batches = [
-        shard.rows[start : start + BATCH]
-        for shard in missing
-        for start in range(0, len(shard.rows), BATCH)
-    ]
 
     def pixels(row: int) -> NDArray[np.uint8]:
         seen = square(images.image(row, backbone.size), backbone.size)
         return seen if shift is None else shift(seen, str(images.ids[row]))
 
-    stream = prepared(batches, pixels)
-    total = sum(len(shard.rows) for shard in missing)
-    with progress_bar("Features", total, show=progress) as advance:
-        for shard in shards:
-            values = shard.read() if found[shard.path] else None
+    with progress_bar("Features", len(images), show=progress) as advance:
+        for shard in _shards(backbone, images, shift):
+            values = shard.read() if resume else None
             if values is None:
+                rows = shard.rows
+                batches = [rows[start : start + BATCH] for start in range(0, len(rows), BATCH)]
                 blocks = []
-                for _ in range(0, len(shard.rows), BATCH):
-                    blocks.append(backbone.features(next(stream)))
-                    advance(len(blocks[-1]))
+                for batch in prepared(batches, pixels):
+                    blocks.append(backbone.features(batch))
+                    advance(len(batch))
                 values = np.concatenate(blocks)
                 shard.write(values)
+            else:
+                advance(len(values))
             yield values
 
 
-def _shards(
-    backbone: Backbone, images: ImageSet, shift: Shift | None, contents: bool
-) -> list[FeatureFile]:
-    identity = (VERSION, images.fingerprint(contents=contents), backbone.digest, str(shift))
+def _shards(backbone: Backbone, images: ImageSet, shift: Shift | None) -> list[FeatureFile]:
+    identity = (VERSION, images.fingerprint(), backbone.digest, str(shift))
     folder = user_cache() / "features" / hashlib.sha256(repr(identity).encode()).hexdigest()[:32]
     return [
         FeatureFile(folder / f"{start:08d}.npz", range(start, min(start + SHARD, len(images))))

@@ -12,6 +12,7 @@ from opengcn.vision.image_set import ImageSet, images_from_files
 __all__ = ["read_image_folder"]
 
 SUFFIXES = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"}
+PARTS = {"test", "train", "val", "valid", "validation"}
 
 
 def read_image_folder(path: Path) -> ImageSet:
@@ -20,8 +21,9 @@ def read_image_folder(path: Path) -> ImageSet:
     Parameters
     ----------
     path : Path
-        The folder. Sub-folders may lie deeper: the class of ``a/b/1.png`` is ``a/b``.
-        Classes are in the order of their names; hidden files are left out.
+        The folder. Sub-folders may lie deeper: the class of ``a/b/1.png`` is ``a/b``. Parts
+        made for closed-world training are joined: ``train/a`` and ``test/a`` are the class
+        ``a``. Classes are in the order of their names; hidden files are left out.
 
     Returns
     -------
@@ -39,14 +41,19 @@ def read_image_folder(path: Path) -> ImageSet:
             f"{path}: expected a folder of class folders with images "
             f"({', '.join(sorted(SUFFIXES))}), received no image in it"
         )
-    labels = [file.parent.as_posix() for file in found]
-    if "." in labels:
+    labels = [_class_of(file) for file in found]
+    if "" in labels:
         raise DataError(
             f"{path}: expected every image in the folder of its class, received "
-            f"{found[labels.index('.')]} in none"
+            f"{found[labels.index('')]} in none"
         )
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
-        raise DataError(f"{path}: expected two class folders or more, received {classes[0]} alone")
+        raise DataError(f"{path}: expected two class folders or more, received one, {classes[0]}")
     ids = [file.as_posix() for file in found]
     return images_from_files(path, ids, codes.tolist(), classes.tolist(), len(classes) // 2)
+
+
+def _class_of(file: Path) -> str:
+    *above, own = file.parent.parts or ("",)
+    return "/".join([*(part for part in above if part.lower() not in PARTS), own])

@@ -40,6 +40,11 @@ def read_image_pack(path: Path) -> ImageSet:
                 f"{path}: expected a pack of images with '{name}', received "
                 f"{', '.join(map(repr, arrays)) or 'no array'}"
             )
+    if arrays["labels"].dtype.kind not in "iu":
+        raise DataError(
+            f"{path}: expected 'labels' as positions in 'class_names', received "
+            f"{arrays['labels'].dtype}"
+        )
     codes, classes = arrays["labels"].astype(np.intp), arrays["class_names"]
     contents, n = _contents(path, arrays)
     ids = arrays.get("paths", np.array([f"{row:0{len(str(n))}d}" for row in range(n)]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import io
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from opengcn.errors import DataError
+from opengcn.vision.decoding import decoded
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -38,7 +39,8 @@ class ImageSet:
         The first so many of `classes` are for training the embedder.
     stamps : ndarray of shape (n,), int64
         A number of each image that changes when it does: the size of its file, or the
-        checksum of its contents where these are in memory anyway.
+        checksum of its contents (always in packs, which are in memory anyway; elsewhere
+        after `with_checksums`).
     contents : callable
         Takes the row of an image in the whole data set; returns the bytes of an image file.
     source : str
@@ -105,36 +107,40 @@ class ImageSet:
         row : int
             Its row in this set.
         at_least : int, default 0
-            The side that will be needed. Large JPEG files are decoded at a fraction of
-            their size, though never below twice this one. 0 decodes everything in full.
+            The side that will be needed; see `opengcn.vision.decoding.decoded`.
 
         Returns
         -------
         image : PIL.Image.Image
             In RGB, the right way up.
         """
-        from PIL import Image, ImageOps
+        from PIL import Image
 
         held = self.contents(int(self.rows[row]))
         try:
-            with Image.open(io.BytesIO(held)) as image:
-                if at_least:
-                    image.draft("RGB", (2 * at_least, 2 * at_least))
-                return ImageOps.exif_transpose(image).convert("RGB")
+            return decoded(held, at_least)
         except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
             raise DataError(
                 f"{self.source}: {self.ids[row]}: expected an image, received {len(held)} bytes "
                 f"that cannot be decoded ({error})"
             ) from error
 
-    def fingerprint(self, *, contents: bool = False) -> str:
-        """Return a digest of the names, classes and stamps of the images.
+    def with_checksums(self) -> ImageSet:
+        """Return the same set with the checksums of its images as stamps.
 
-        Parameters
-        ----------
-        contents : bool, default False
-            Read every image and digest its contents too: it tells images apart that were
-            changed without a change of size, and takes as long as reading them all.
+        It tells images apart that were changed without a change of size, and takes as long
+        as reading them all.
+
+        Returns
+        -------
+        set : ImageSet
+            The set.
+        """
+        sums = [zlib.crc32(self.contents(int(row))) for row in self.rows]
+        return replace(self, stamps=np.array(sums, np.int64))
+
+    def fingerprint(self) -> str:
+        """Return a digest of the names, classes and stamps of the images.
 
         Returns
         -------
@@ -142,12 +148,8 @@ class ImageSet:
             Hexadecimal; the same wherever the data set lies.
         """
         digest = hashlib.sha256()
-        for row, (name, label, stamp) in enumerate(
-            zip(self.ids, self.labels, self.stamps, strict=True)
-        ):
+        for name, label, stamp in zip(self.ids, self.labels, self.stamps, strict=True):
             digest.update(f"{name}\t{label}\t{stamp}\n".encode())
-            if contents:
-                digest.update(self.contents(int(self.rows[row])))
         return digest.hexdigest()
 
 

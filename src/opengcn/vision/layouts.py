@@ -22,7 +22,7 @@ def read_images(path: str | os.PathLike[str]) -> ImageSet:
     Parameters
     ----------
     path : path
-        CUB-200-2011 (``images.txt``), Cars-196 (``cars_annos.mat`` or the devkit's
+        CUB-200-2011 (``image_class_labels.txt``), Cars-196 (``cars_annos.mat`` or the devkit's
         ``cars_train_annos.mat``) or iNaturalist-2018 (``train2018.json``) as distributed;
         a pack (.npz); or any other folder of class folders.
 
@@ -43,10 +43,10 @@ def read_images(path: str | os.PathLike[str]) -> ImageSet:
         return read_image_pack(path)
     if not path.is_dir():
         raise DataError(f"{path}: expected a folder of images or a .npz pack, received neither")
-    if (path / "images.txt").is_file():
+    if (path / "image_class_labels.txt").is_file():
         return read_cub(path)
-    lists = ("cars_annos.mat", "cars_train_annos.mat")
-    if any((path / place / name).is_file() for place in PLACES for name in lists):
+    lists = ["cars_annos.mat", *(f"{place}/cars_train_annos.mat" for place in PLACES)]
+    if any((path / name).is_file() for name in lists):
         return read_cars(path)
     if (path / ANNOTATIONS[0]).is_file():
         return read_inaturalist(path)

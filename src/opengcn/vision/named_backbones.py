@@ -119,20 +119,25 @@ def _imported(
         raise OpenGCNError(f"{name}: expected module:object, received {error}") from error
     finally:
         sys.path.pop(0)
+    file = getattr(home, "__file__", None)
+    version = hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
     if isinstance(found, nn.Module):
         found = deepcopy(found)  # its weights may be changed here, and nowhere else
         if weights is not None:
             _load_weights(found, weights, ())
         return NetworkBackbone(
-            name, found, size=size, scaling_name=scaling_name, device=choose_device(device)
+            name,
+            found,
+            size=size,
+            scaling_name=scaling_name,
+            device=choose_device(device),
+            version=version,
         )
     if not callable(found):
         raise OpenGCNError(
             f"{name}: expected a torch network or a function, received {type(found).__name__}"
         )
     _refuse(weights, name)
-    file = getattr(home, "__file__", None)
-    version = hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
     return FunctionBackbone(name, found, size=size, version=version)
 
 

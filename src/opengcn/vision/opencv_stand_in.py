@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from threading import Lock
 from types import ModuleType
 from typing import Any
 
@@ -19,6 +20,8 @@ from opengcn.errors import require
 
 __all__ = ["import_corruptions"]
 
+_IMPORTING = Lock()  # images are corrupted by several threads, and each may be the first
+
 
 def import_corruptions() -> ModuleType:
     """Import imagecorruptions, with a stand-in for OpenCV if that cannot be loaded.
@@ -28,17 +31,27 @@ def import_corruptions() -> ModuleType:
     module
         ``imagecorruptions``.
     """
-    if "imagecorruptions" in sys.modules:
-        return sys.modules["imagecorruptions"]
-    try:
-        importlib.import_module("cv2")
-    except ImportError:
+    with _IMPORTING:
+        if "imagecorruptions" in sys.modules or _opencv_loads():
+            return require("imagecorruptions", "vision")
         sys.modules["cv2"] = stand_in()
         try:
             return require("imagecorruptions", "vision")
         finally:
             del sys.modules["cv2"]  # it is for imagecorruptions alone
-    return require("imagecorruptions", "vision")
+
+
+def _opencv_loads() -> bool:
+    path = sys.path.copy()
+    try:
+        importlib.import_module("cv2")
+    except ImportError:
+        # Its loader leaves its own folders on the path when it fails, and a mark that makes
+        # it print the path when somebody tries again.
+        sys.path[:] = path
+        vars(sys).pop("OpenCV_LOADER", None)
+        return False
+    return True
 
 
 def stand_in() -> ModuleType:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Literal, get_args
 
 from opengcn.errors import DataError
-from opengcn.labels import sample_classes
+from opengcn.labels import head_and_tail, sample_classes
 from opengcn.vision.image_set import ImageSet
 
-__all__ = ["Part", "head_and_tail", "take_part"]
+__all__ = ["Part", "take_part"]
 
 Part = Literal["all", "train", "open", "cal", "test", "head", "tail"]
 CAL_SHARE = 0.1  # of the open classes: cal and test stand one to nine
@@ -52,34 +49,3 @@ def take_part(images: ImageSet, part: Part, seed: int = 0) -> ImageSet:
         head = head_and_tail(chosen.labels)
         return chosen.subset(head if part == "head" else ~head)
     return chosen
-
-
-def head_and_tail(labels: NDArray[Any]) -> NDArray[np.bool_]:
-    """Divide classes by their size so that both parts have about the same number of rows.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n,)
-        Class of each row.
-
-    Returns
-    -------
-    head : ndarray of shape (n,), bool
-        The rows of the largest classes; the others are the tail. Classes of equal size are
-        taken in the order of their labels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> head_and_tail(np.array(["cat"] * 4 + ["dog"] * 3 + ["emu"] * 2)).tolist()
-    [True, True, True, True, False, False, False, False, False]
-    """
-    classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    if len(classes) < 2:
-        raise DataError(f"labels: expected two classes or more, received {len(classes)}")
-    order = np.argsort(-counts, kind="stable")
-    inside = np.cumsum(counts[order])[:-1]  # rows of the head if it ends here
-    last = int(np.argmin(np.abs(2 * inside - len(labels))))
-    head = np.zeros(len(classes), bool)
-    head[order[: last + 1]] = True
-    return head[codes]

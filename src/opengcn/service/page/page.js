@@ -95,7 +95,10 @@
     event.preventDefault();
     ask();
   });
-  $("file").addEventListener("change", ask);
+  $("file").addEventListener("change", () => {
+    frame.hidden = save.hidden = true; // that report was on another file
+    ask();
+  });
   for (const type of ["dragenter", "dragover"])
     drop.addEventListener(type, () => drop.classList.add("over"));
   for (const type of ["dragleave", "drop"])
