@@ -228,6 +228,6 @@ def test_copies_of_rows_are_counted_apart(model: og.OpenGCN) -> None:
     truth = og.OperatingCurve.from_labels(often)
     assert curve.tpr[0] == 0
     assert truth.tpr[1] == pytest.approx(9 / 39)
-    assert curve.tpr[1] == pytest.approx(9 / 39, abs=0.08)
+    assert curve.tpr[1] == pytest.approx(9 / 39, abs=0.15)
     assert (np.diff(curve.tpr) >= 0).all()
     assert curve.info["prior"] == pytest.approx(39 / (2400 - 1), rel=0.5)
