@@ -104,12 +104,12 @@ def benchmark(
         opengcn benchmark --scenario samedist --data FOLDER
         opengcn benchmark --data birds.parquet --methods isotonic,hard,opengcn --splits 3
         opengcn benchmark --data CUB_200_2011 --severities 1,2,3,4,5
-        opengcn benchmark --data FOLDER --results all.jsonl --out docs/benchmark
-        opengcn benchmark --results all.jsonl --out docs/benchmark --tables-only
+        opengcn benchmark --data FOLDER --results all.jsonl --out docs/results
+        opengcn benchmark --results all.jsonl --out docs/results --tables-only
 
-    Time on two cores: one to two hours for all scenarios and methods on seven data sets of some
-    10,000 embeddings with 8 splits; a quarter of an hour for one scenario and one split. The time
-    left is shown.
+    Time on two cores: less than an hour for eight data sets of some 10,000 embeddings with 8
+    splits, and two hours more for the paper's own methods, which train for one to two minutes a
+    split; a few minutes for one scenario and one split. The time left is shown.
     """
     from opengcn.scenarios.definitions import SCENARIOS
     from opengcn.scenarios.methods import METHODS
