@@ -3,7 +3,7 @@
     python benchmarks/cost.py --data FOLDER --preset paper
     python benchmarks/cost.py --data FOLDER --preset default
 
-FOLDER holds cub.npz (see benchmarks/methods.py). One preset a process: the peak is the process's.
+FOLDER holds cub.npz. One preset a process: the peak is the process's.
 """
 
 from __future__ import annotations
