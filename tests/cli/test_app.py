@@ -94,7 +94,12 @@ def test_shell_completion(process) -> None:
 def test_interrupted() -> None:
     command = [sys.executable, "-m", "opengcn", "convert", "-", "--from", "l2", "--to", "cosine"]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # Where the tests run in the background, a shell has told them to ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as running:
         assert running.stdin is not None
         assert running.stdout is not None
