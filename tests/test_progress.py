@@ -44,7 +44,7 @@ def test_a_unit_gives_a_rate(screen: io.StringIO, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     with progress.progress_bar("Tenants", 12, unit="tenants") as advance:
         advance(5)
-    assert "2.5 tenants/s" in screen.getvalue()
+    assert "2.5 tenants/s 0:00:03 left" in screen.getvalue()
 
 
 def test_one_bar_at_a_time(screen: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:

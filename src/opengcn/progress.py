@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from threading import Lock
 
 __all__ = ["progress_bar", "taking_the_screen"]
@@ -47,7 +48,7 @@ def progress_bar(
         return
 
     from rich.console import Console  # costs 50 ms: not for those who see no bar
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn
 
     console = Console(stderr=True)
     bar = Progress(
@@ -55,20 +56,22 @@ def progress_bar(
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[left]}"),
         console=console,
         transient=True,
     )
-    task = bar.add_task(description, total=total, rate="")
+    task = bar.add_task(description, total=total, rate="", left="")
     begin = time.monotonic()
     drawn = False
 
     def advance(amount: float) -> None:
         nonlocal drawn
         bar.advance(task, amount)
-        if unit:
-            rate = bar.tasks[0].completed / max(time.monotonic() - begin, 1e-3)
-            bar.update(task, rate=f"{rate:.3g} {unit}/s")
+        # Of the whole job so far: rich's own looks at the last few steps, and jobs whose parts
+        # end in pairs then seem to be nearly done.
+        rate = bar.tasks[0].completed / max(time.monotonic() - begin, 1e-3)
+        left = timedelta(seconds=round((total - bar.tasks[0].completed) / max(rate, 1e-9)))
+        bar.update(task, rate=f"{rate:.3g} {unit}/s" if unit else "", left=f"{left} left")
         if drawn or not console.is_terminal or time.monotonic() - begin < PATIENCE:
             return
         drawn = _SCREEN.acquire(blocking=False)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from threading import Lock
 from typing import Any
 
-__all__ = ["cores", "one_blas_thread", "one_torch_thread"]
+__all__ = ["cores", "one_blas_thread", "one_core", "one_torch_thread"]
 
 
 def cores() -> int:
@@ -20,8 +21,28 @@ def cores() -> int:
     n : int
         At least 1.
     """
+    if _ONE_CORE.get():
+        return 1
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+_ONE_CORE = ContextVar("one_core", default=False)
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Let `cores` return 1 in the body: for a worker that is one of as many as there are cores.
+
+    Yields
+    ------
+    None
+    """
+    token = _ONE_CORE.set(True)
+    try:
+        yield
+    finally:
+        _ONE_CORE.reset(token)
 
 
 class _BlasLimit:

@@ -38,6 +38,21 @@ def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path, dies: Callable[.
     assert found == {task: task for task in tasks if task != "always"}
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_worker_uses_one_core(workers: int) -> None:
+    def work(shared: None, task: int) -> tuple[int, int]:
+        import threadpoolctl
+
+        from opengcn.threads import cores
+
+        return cores(), max(one["num_threads"] for one in threadpoolctl.threadpool_info())
+
+    found = dict(open_engine("local", workers=workers).run(work, None, range(3)))
+    assert {count for count, _ in found.values()} == {1}
+    if workers > 1:
+        assert {threads for _, threads in found.values()} == {1}
+
+
 def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)

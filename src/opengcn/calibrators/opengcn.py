@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -142,6 +144,14 @@ class OpenGCN(Calibrator):
         if self.device == "auto":
             return torch.device("cuda" if torch.cuda.is_available() else "cpu")
         return torch.device(self.device)
+
+    def _look(self, test: EmbeddingSet) -> Any:
+        """Return all that is needed of a checked set to answer for it: of itself, the set."""
+        return test
+
+    def _answers(self, looks: Sequence[Any]) -> list[Callable[[], OperatingCurve]]:
+        """Return a function for each look that gives its curve; networks may read all at once."""
+        return [partial(self._estimate, look) for look in looks]
 
     @abstractmethod
     def _estimate_knowing(self, test: EmbeddingSet, prior: float) -> OperatingCurve:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +19,8 @@ from opengcn.memo import remembered
 from opengcn.pairs import count_pairs
 from opengcn.rehearsal.episodes import NODES
 from opengcn.rehearsal.examples import Examples, rehearse, view
-from opengcn.rehearsal.graph_profile import ANCHORS, profile_graph
-from opengcn.rehearsal.readout import Guess, Prediction, Readout
+from opengcn.rehearsal.graph_profile import ANCHORS, Described, profile_graph
+from opengcn.rehearsal.readout import Asked, Guess, Prediction, Readout
 from opengcn.rehearsal.reference import Reference, quantiles_to_rate, reference_curve
 from opengcn.rehearsal.worlds import World
 from opengcn.threads import one_blas_thread
@@ -31,6 +33,28 @@ FEWEST = 8  # rows that a graph needs
 OWN = 4  # rehearsals on D_train for each on D_cal
 COPIES = 0.1  # share of rows that are copies of others, above which copies are counted apart
 FEW_PAIRS = 30  # same-class pairs below which the estimate comes with a warning
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What a test set shows before the networks have read it; its rows are needed no more.
+
+    Attributes
+    ----------
+    source : str
+        What messages call the set.
+    asked : Asked
+        What the networks read.
+    below : ndarray of shape (201,)
+        Share of all pairs below each distance, without copies.
+    copies : ndarray of shape (n,)
+        How often each row is there.
+    """
+
+    source: str
+    asked: Asked
+    below: NDArray[np.float64]
+    copies: NDArray[np.int64]
 
 
 class RehearsedOpenGCN(OpenGCN):
@@ -115,10 +139,12 @@ class RehearsedOpenGCN(OpenGCN):
         return readout.taught(examples, own, self.seed)
 
     def _estimate(self, test: EmbeddingSet) -> OperatingCurve:
-        return self._read(test, None)
+        (tell,) = self._answers([self._look(test)])
+        return tell()
 
     def _estimate_knowing(self, test: EmbeddingSet, prior: float) -> OperatingCurve:
-        return self._read(test, prior)
+        (tell,) = self._answers([self._look(test, prior)])
+        return tell()
 
     def _guess(self, n: float) -> Guess | None:
         """Return what D_cal suggests of the prior of n rows: classes are about as large.
@@ -128,7 +154,7 @@ class RehearsedOpenGCN(OpenGCN):
         prior = max(self.reference_.class_size - 1, 0.5) / max(n - 1, 1)
         return Guess(prior) if prior * self.reference_.classes <= 1 else None
 
-    def _read(self, test: EmbeddingSet, prior: float | None) -> OperatingCurve:
+    def _look(self, test: EmbeddingSet, prior: float | None = None) -> Look:
         if len(test) < FEWEST:
             raise DataError(f"{test.source}: expected {FEWEST} rows or more, received {len(test)}")
         n = len(test)
@@ -145,21 +171,19 @@ class RehearsedOpenGCN(OpenGCN):
         nodes = min(len(rows), NODES)
         graphs = GRAPHS if nodes > ANCHORS else 1  # then every node is an anchor already
         seen = []
+        whole = Described(rows) if nodes == len(rows) else None  # every graph is the same then
         with one_blas_thread():
             for _ in range(graphs):
-                graph = rows[np.sort(rng.choice(len(rows), nodes, replace=False))]
-                seen.append(view(graph, profile_graph(graph, rng), self.reference_, rng))
-        found = self.readout_.predict(seen, self.reference_, guess, nodes)
-        pairs = found.prior * nodes * (nodes - 1) / 2
-        if pairs < FEW_PAIRS:
-            warnings.warn(
-                f"{test.source}: about {pairs:.0f} same-class pairs are to be expected among the "
-                f"{nodes} rows of a graph; the estimate then rests on D_cal",
-                OpenGCNWarning,
-                stacklevel=4,
-            )
-        curve = _curve(found, _share_below(EmbeddingSet(rows)), {"graphs": graphs, "nodes": nodes})
-        return _with_copies(curve, copies) if copies.max() > 1 else curve
+                chosen = np.sort(rng.choice(len(rows), nodes, replace=False))
+                graph = whole or Described(rows[chosen])
+                profile = profile_graph(graph, rng)
+                seen.append(view(graph.nodes, profile, self.reference_, rng))
+        below = _share_below(EmbeddingSet(rows))
+        return Look(test.source, Asked(seen, guess, nodes), below, copies)
+
+    def _answers(self, looks: Sequence[Look]) -> list[Callable[[], OperatingCurve]]:
+        found = self.readout_.predict_all([look.asked for look in looks], self.reference_)
+        return [partial(_tell, look, one) for look, one in zip(looks, found, strict=True)]
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         reference, readout = self.reference_, self.readout_
@@ -190,6 +214,21 @@ class RehearsedOpenGCN(OpenGCN):
         tpr, tnr = arrays.pop("cal_curve")
         self.cal_curve_ = OperatingCurve(tpr, tnr, "exact")
         self.readout_ = Readout.of_arrays(arrays, float(header["stretch"]), self._device())
+
+
+def _tell(look: Look, found: Prediction) -> OperatingCurve:
+    """Return the curve of a set that the networks have read."""
+    nodes = look.asked.nodes
+    pairs = found.prior * nodes * (nodes - 1) / 2
+    if pairs < FEW_PAIRS:
+        warnings.warn(
+            f"{look.source}: about {pairs:.0f} same-class pairs are to be expected among the "
+            f"{nodes} rows of a graph; the estimate then rests on D_cal",
+            OpenGCNWarning,
+            stacklevel=4,
+        )
+    curve = _curve(found, look.below, {"graphs": len(look.asked.seen), "nodes": nodes})
+    return _with_copies(curve, look.copies) if look.copies.max() > 1 else curve
 
 
 def _without_copies(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

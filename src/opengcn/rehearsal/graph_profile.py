@@ -8,12 +8,13 @@ only `ANCHORS` nodes and their five neighbours are looked at from.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GraphProfile", "distances", "profile_graph", "rank_profile"]
+__all__ = ["Described", "GraphProfile", "distances", "profile_graph", "rank_profile"]
 
 ANCHORS = 256
 NEIGHBOURS = 5  # whose own profiles are averaged: one round of message passing
@@ -87,13 +88,73 @@ def rank_profile(ordered: Floats, mean: float) -> Floats:
     return ordered[:, at] / np.float32(mean)
 
 
-def profile_graph(nodes: Floats, rng: np.random.Generator) -> GraphProfile:
-    """Describe a graph.
+class Described:
+    """Nodes of a graph as they see the others, each worked out once however often it is asked.
+
+    Anchors have neighbours in common, and graphs of a small set are all of its rows: most of
+    the work is there already when the second graph is looked at.
 
     Parameters
     ----------
     nodes : ndarray of shape (n, D)
         Unit vectors, n >= 8.
+
+    Attributes
+    ----------
+    nodes : ndarray of shape (n, D)
+        The same.
+    reach : int
+        How many neighbours of a node are kept.
+    """
+
+    def __init__(self, nodes: Floats) -> None:
+        n = len(nodes)
+        self.nodes = nodes
+        self.reach = min(max(20, min(80, round(0.02 * n))), n - 1)
+        self._known = np.zeros(n, bool)
+        self._profile = np.empty((n, len(RANKS) + len(SHARES) + 2), np.float32)
+        self._near = np.empty((n, self.reach), np.int32)
+
+    def of(self, rows: NDArray[Any]) -> tuple[Floats, NDArray[np.int32]]:
+        """Describe some nodes.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (r,)
+            Which.
+
+        Returns
+        -------
+        profile : ndarray of shape (r, 23)
+            Distances at fixed ranks and shares, their mean and spread.
+        near : ndarray of shape (r, reach)
+            Nearest neighbours, the nearest first.
+        """
+        new = np.unique(rows[~self._known[rows]])
+        if len(new):
+            self.take(new, _from(self.nodes, new))
+        return self._profile[rows], self._near[rows]
+
+    def take(self, rows: NDArray[Any], d: Floats) -> None:
+        """Describe nodes whose distances (r, n) to all others are at hand."""
+        new = ~self._known[rows]
+        if new.any():
+            self._profile[rows[new]], self._near[rows[new]] = _describe(d[new], self.reach)
+            self._known[rows] = True
+
+    @cached_property
+    def variance(self) -> NDArray[Any]:
+        """Variances along principal axes, ascending."""
+        return _spectrum(self.nodes)
+
+
+def profile_graph(graph: Floats | Described, rng: np.random.Generator) -> GraphProfile:
+    """Describe a graph.
+
+    Parameters
+    ----------
+    graph : ndarray of shape (n, D) or Described
+        Unit vectors, n >= 8; or what is already known of them.
     rng : Generator
         Chooses the anchors.
 
@@ -102,19 +163,22 @@ def profile_graph(nodes: Floats, rng: np.random.Generator) -> GraphProfile:
     profile : GraphProfile
         Equal for equal graphs and generators.
     """
+    described = graph if isinstance(graph, Described) else Described(graph)
+    nodes, k = described.nodes, described.reach
     n = len(nodes)
     anchors = rng.permutation(n)[:ANCHORS]
     d = _from(nodes, anchors)
     apart = d.size - len(anchors)
     mean = max(float(d.sum() + len(anchors)) / apart, 1e-6)  # all rows may be the same
-    k = min(max(20, min(80, round(0.02 * n))), n - 1)
-    own, near = _describe(d, mean, k)
-    others = near[:, :NEIGHBOURS].ravel()
-    theirs, their_near = _describe(_from(nodes, others), mean, k)
+    described.take(anchors, d)
+    own, near = described.of(anchors)
+    theirs, their_near = described.of(near[:, :NEIGHBOURS].ravel())
+    own, theirs = own / np.float32(mean), theirs / np.float32(mean)
     around = theirs.reshape(len(anchors), -1, theirs.shape[1]).mean(1)
     overlap = _overlap(anchors, near, their_near.reshape(len(anchors), -1, k), n, k)
     by_node = np.concatenate([own, around, overlap], 1)
-    variance = _spectrum(nodes if nodes.shape[1] <= len(anchors) else nodes[anchors])
+    few = nodes.shape[1] <= len(anchors)
+    variance = described.variance if few else _spectrum(nodes[anchors])
     total = max(float(variance.sum()), 1e-12)
     top = np.zeros(3)
     top[-min(3, len(variance)) :] = variance[-3:] / total
@@ -148,14 +212,14 @@ def _from(nodes: Floats, rows: NDArray[Any]) -> Floats:
     return d
 
 
-def _describe(d: Floats, mean: float, k: int) -> tuple[Floats, NDArray[np.int64]]:
+def _describe(d: Floats, k: int) -> tuple[Floats, NDArray[np.int64]]:
     """Return profiles (r, 23) of nodes, and their k nearest neighbours (r, k), from distances."""
     near = np.argpartition(d, k, axis=1)[:, : k + 1]
     by_distance = np.argsort(np.take_along_axis(d, near, 1), axis=1, kind="stable")
     near = np.take_along_axis(near, by_distance, 1)[:, 1:]
     ordered = np.sort(d, axis=1)[:, 1:]
-    spread = np.stack([ordered.mean(1), ordered.std(1)], 1) / np.float32(mean)
-    return np.concatenate([rank_profile(ordered, mean), spread], 1), near
+    spread = np.stack([ordered.mean(1), ordered.std(1)], 1)
+    return np.concatenate([rank_profile(ordered, 1.0), spread], 1), near
 
 
 def _overlap(

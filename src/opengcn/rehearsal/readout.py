@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -31,13 +31,14 @@ from opengcn.rehearsal.reference import Reference
 from opengcn.rehearsal.trust import RELATIVE, trust
 from opengcn.threads import one_torch_thread
 
-__all__ = ["Guess", "Prediction", "Readout"]
+__all__ = ["Asked", "Guess", "Prediction", "Readout"]
 
 FOLDS = 5  # networks, each trained without a fifth of the examples
 STEPS, RATE = 1500, 2e-3
 OWN_STEPS, OWN_RATE, OWN_SHARE = 400, 1e-3, 0.3  # when D_cal's own rehearsals are added
 TAUGHT = 0.7  # weight of the networks that know D_cal beside those that know D_train alone
 FEW, ENOUGH = 3.0, 1000  # error of the readout where few pairs are seen, over their square root
+FULL_BATCH = 64  # views that the networks read at once
 STEPS_AN_EXAMPLE = 5  # at most: few examples are learned soon
 SHARED = (0.5, 0.15)  # trust in the readout's log prior beside a rough guess, and a sure one
 # The band, chosen once for all data sets (docs/default.md): of rehearsals, which are harsher than
@@ -62,6 +63,25 @@ class Guess:
 
     prior: float
     sure: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A set about which the networks are asked.
+
+    Attributes
+    ----------
+    seen : list of View
+        Views of its graphs.
+    guess : Guess or None
+        What is believed of its prior.
+    nodes : int
+        Of each graph.
+    """
+
+    seen: list[View]
+    guess: Guess | None
+    nodes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,16 +270,61 @@ class Readout:
         prediction : Prediction
             Averaged over graphs and networks.
         """
+        return self.predict_all([Asked(seen, guess, nodes)], reference)[0]
+
+    def predict_all(self, sets: Sequence[Asked], reference: Reference) -> list[Prediction]:
+        """Predict for several sets; the networks read their views in full batches.
+
+        Parameters
+        ----------
+        sets : sequence of Asked
+            The sets.
+        reference : Reference
+            D_cal.
+
+        Returns
+        -------
+        predictions : list of Prediction
+            One a set.
+        """
+        if not sets:
+            return []
+        said = self._said(torch.cat([self._inputs(one) for one in sets]))
+        ends = np.cumsum([len(one.seen) for one in sets])
+        return [
+            self._prediction([part[:, end - len(one.seen) : end] for part in said], reference, one)
+            for one, end in zip(sets, ends, strict=True)
+        ]
+
+    def _inputs(self, asked: Asked) -> torch.Tensor:
+        seen, guess = asked.seen, asked.guess
         x = standard(np.stack([v.features for v in seen]), self.middle, self.scale)
         bounds = torch.from_numpy(np.stack([v.bounds for v in seen]))
         log_guess, kind = torch.zeros(len(seen)), torch.full((len(seen),), NO_GUESS)
         if guess is not None:
             log_guess += float(np.log(guess.prior))
             kind += SURE_GUESS if guess.sure else ROUGH_GUESS
-        x = torch.cat([x, guess_features(log_guess, kind, bounds)], 1).to(self.networks.device)
+        return torch.cat([x, guess_features(log_guess, kind, bounds)], 1)
+
+    def _said(self, x: torch.Tensor) -> list[Rate]:
+        """Return moves, widths and priors (k, e, ...) that the networks read from inputs (e, F).
+
+        Every batch has the same shape, so what is said of a view does not depend, to the bit,
+        on the views beside it: products of another shape round differently.
+        """
+        whole = torch.nn.functional.pad(x, (0, 0, 0, -len(x) % FULL_BATCH))
         with torch.no_grad(), one_torch_thread():
-            out = self.networks(x.expand(len(self.networks), -1, -1))
-        moves, widths, priors = (part.cpu().double().numpy() for part in out)
+            said = [
+                self.networks(part.to(self.networks.device).expand(len(self.networks), -1, -1))
+                for part in whole.split(FULL_BATCH)
+            ]
+        parts = (torch.cat(part, 1)[:, : len(x)] for part in zip(*said, strict=True))
+        return [part.cpu().double().numpy() for part in parts]
+
+    def _prediction(self, said: list[Rate], reference: Reference, asked: Asked) -> Prediction:
+        """Average what the networks say of the graphs of one set."""
+        moves, widths, priors = said
+        guess, nodes = asked.guess, asked.nodes
         known = reference.quantiles
         log_prior = float(priors.mean())
         sure = guess is not None and guess.sure

@@ -27,6 +27,7 @@ from opengcn.errors import OpenGCNError
 from opengcn.service.answers import Estimate, UnknownModelError
 from opengcn.service.bodies import JSON, Sent, TooLargeError, one_set, several_sets
 from opengcn.service.question import Question
+from opengcn.threads import one_core
 
 if TYPE_CHECKING:
     from opengcn.calibrators.opengcn import OpenGCN
@@ -166,7 +167,8 @@ def run(job: Job) -> Done:
 
 
 def _estimate(sent: Sent, rows: dict[str, int]) -> Estimate:
-    estimate = Estimate.of(_models, sent)
+    with one_core():  # the others are for other requests
+        estimate = Estimate.of(_models, sent)
     rows[estimate.name] = rows.get(estimate.name, 0) + len(estimate.data)
     return estimate
 

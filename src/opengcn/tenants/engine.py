@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
 from opengcn.errors import OpenGCNError
-from opengcn.threads import one_blas_thread
+from opengcn.threads import one_blas_thread, one_core
 
 __all__ = ["Engine", "EngineName", "Failure", "attempt", "open_engine"]
 
@@ -75,7 +75,7 @@ def attempt(work: Callable[[Shared, Task], Result], shared: Shared, task: Task) 
         What `work` returned, or a `Failure`.
     """
     try:
-        with one_blas_thread():
+        with one_core(), one_blas_thread():
             return work(shared, task)
     except OpenGCNError as error:
         return Failure(str(error))

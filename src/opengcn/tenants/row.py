@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,8 @@ def row_schema(names: Sequence[Name], *, curves: bool) -> Any:
 def rows_of(question: Question, batch: Batch) -> list[dict[str, Any]]:
     """Answer for a batch of tenants. This is what a worker does.
 
+    Tenants are looked at one after the other; then the networks read all of them at once.
+
     Parameters
     ----------
     question : Question
@@ -95,7 +98,11 @@ def rows_of(question: Question, batch: Batch) -> list[dict[str, Any]]:
     rows : list of dict
         Columns of the result, those without a value left out.
     """
-    return [_row(question, rows) for rows in batch.read(question.model.dim_)]
+    model = question.model
+    begun = [_begin(question, rows) for rows in batch.read(model.dim_)]
+    looks = [one.look for one in begun if isinstance(one, Begun)]
+    answers = iter(model._answers(looks))
+    return [_end(question, one, next(answers)) if isinstance(one, Begun) else one for one in begun]
 
 
 def error_row(tenant: str | int, samples: int | None, reason: str) -> dict[str, Any]:
@@ -118,7 +125,19 @@ def error_row(tenant: str | int, samples: int | None, reason: str) -> dict[str, 
     return {"tenant": tenant, "status": ERROR + " ".join(reason.split()), "samples": samples}
 
 
-def _row(question: Question, rows: TenantRows) -> dict[str, Any]:
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """A tenant that has been looked at: its rows, the look, the seconds it took, warnings."""
+
+    tenant: Name
+    total: int | None
+    look: Any
+    seconds: float
+    notes: list[str]
+
+
+def _begin(question: Question, rows: TenantRows) -> Begun | dict[str, Any]:
+    """Look at a tenant; or return its row, when there is nothing more to do for it."""
     if rows.error:
         return error_row(rows.tenant, rows.total, rows.error)
     assert rows.raw is not None
@@ -126,26 +145,49 @@ def _row(question: Question, rows: TenantRows) -> dict[str, Any]:
         return {"tenant": rows.tenant, "status": TOO_FEW, "samples": rows.total}
     begin = time.perf_counter()
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with _noting() as notes:
             data = EmbeddingSet(rows.raw, source=f"tenant {rows.tenant!r}")
-            curve = question.model.estimate(data)
+            look = question.model._look(question.model._checked(data))
+    except Exception as error:
+        return _failed(rows.tenant, rows.total, error)
+    return Begun(rows.tenant, rows.total, look, time.perf_counter() - begin, notes)
+
+
+def _end(question: Question, begun: Begun, answer: Callable[[], OperatingCurve]) -> dict[str, Any]:
+    """Return the row of a tenant that the networks have read."""
+    begin = time.perf_counter()
+    try:
+        with _noting() as notes:
+            curve = answer()
             threshold = curve.threshold(**question.target)
-    except OpenGCNError as error:
-        return error_row(rows.tenant, rows.total, str(error))
-    except Exception as error:  # whatever it is, it is one tenant's
-        return error_row(rows.tenant, rows.total, f"unexpected {error!r}")
-    notes = [str(w.message) for w in caught if issubclass(w.category, OpenGCNWarning)]
+    except Exception as error:
+        return _failed(begun.tenant, begun.total, error)
     return {
-        "tenant": rows.tenant,
+        "tenant": begun.tenant,
         "status": OK,
         **_numbers(threshold),
-        "samples": rows.total,
+        "samples": begun.total,
         "graphs": curve.info.get("graphs", curve.info.get("subgraphs")),
-        "seconds": time.perf_counter() - begin,
-        "note": "; ".join(notes) or None,
+        "seconds": begun.seconds + time.perf_counter() - begin,
+        "note": "; ".join(begun.notes + notes) or None,
         **(_curves(curve) if question.curves else {}),
     }
+
+
+@contextmanager
+def _noting() -> Iterator[list[str]]:
+    """Yield a list that has the package's warnings once the body is through."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield notes
+    notes += [str(w.message) for w in caught if issubclass(w.category, OpenGCNWarning)]
+
+
+def _failed(tenant: Name, samples: int | None, error: Exception) -> dict[str, Any]:
+    """Return the row of a tenant on which something failed: whatever it is, it is its own."""
+    known = isinstance(error, OpenGCNError)
+    return error_row(tenant, samples, str(error) if known else f"unexpected {error!r}")
 
 
 def _numbers(threshold: Threshold) -> dict[str, float | None]:
