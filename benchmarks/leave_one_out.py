@@ -53,14 +53,15 @@ class Read:
     """What a model has seen of a test set, and what is true of it."""
 
     model: Any
-    seen: tuple[Any, ...]
+    asked: Any
     truth: NDArray[np.float64]
 
     def error(self) -> float:
         """Return the error of the quantiles with the constants of the moment, over D_cal's."""
-        _, reference, _ = self.seen
-        found = self.model.readout_.predict(*self.seen).quantiles
-        wrong, hard = (np.abs(q - self.truth).mean() for q in (found, reference.quantiles))
+        reference = self.model.reference_
+        (found,) = self.model.readout_.predict_all([self.asked], reference)
+        both = found.quantiles, reference.quantiles
+        wrong, hard = (np.abs(q - self.truth).mean() for q in both)
         return float(wrong / hard)
 
 
@@ -73,15 +74,10 @@ def reads(path: Path | None, name: str, splits: int, models: Path) -> Iterator[l
         found = []
         for split in range(min(splits, data.most_splits(setting.test) or splits)):
             train, cal, test = data.sets(setting, split)
-            model = fit_or_load(train, cal, models / f"{name}-{split}.ogcn")
-            with patch.object(readout.Readout, "predict", autospec=True) as predict:
-                predict.side_effect = StopIteration
-                try:
-                    model.estimate(test.unlabelled())
-                except StopIteration:
-                    seen = predict.call_args.args[1:]
+            model: Any = fit_or_load(train, cal, models / f"{name}-{split}.ogcn")
+            asked = model._look(test.unlabelled()).asked
             truth = rate_to_quantiles(og.OperatingCurve.from_labels(test).tpr)
-            found.append(Read(model, seen, truth))
+            found.append(Read(model, asked, truth))
         yield found
 
 

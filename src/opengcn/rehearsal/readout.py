@@ -316,7 +316,7 @@ class Readout:
         with torch.no_grad(), one_torch_thread():
             said = [
                 self.networks(part.to(self.networks.device).expand(len(self.networks), -1, -1))
-                for part in whole.split(FULL_BATCH)
+                for part in torch.split(whole, FULL_BATCH)
             ]
         parts = (torch.cat(part, 1)[:, : len(x)] for part in zip(*said, strict=True))
         return [part.cpu().double().numpy() for part in parts]
