@@ -27,8 +27,9 @@ def test_the_reference_has_every_public_name() -> None:
 
 def test_every_page_is_in_the_navigation() -> None:
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-    listed = re.findall(r"[\w-]+\.md", str(config["nav"]))
-    assert sorted(listed) == sorted(path.name for path in DOCS.glob("*.md"))
+    listed = re.findall(r"[\w/-]+\.md", str(config["nav"]))
+    pages = DOCS.rglob("*.md")
+    assert sorted(listed) == sorted(path.relative_to(DOCS).as_posix() for path in pages)
     assert len(config["nav"]) <= 6
 
 
