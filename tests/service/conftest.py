@@ -104,7 +104,9 @@ def pool(model_files: dict[str, str]) -> Iterator[Pool]:
 @contextmanager
 def _running(app: FastAPI) -> Iterator[httpx.Client]:
     """Run an application on a thread and return a client of it."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
+    # A browser may keep a connection open on which it never asks anything.
+    waiting = {"timeout_graceful_shutdown": 5, "log_config": None, "lifespan": "off"}
+    server = uvicorn.Server(uvicorn.Config(app, port=0, **waiting))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, args=[[listener]])
         thread.start()
