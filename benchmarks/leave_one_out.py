@@ -59,7 +59,7 @@ class Read:
     def error(self) -> float:
         """Return the error of the quantiles with the constants of the moment, over D_cal's."""
         reference = self.model.reference_
-        (found,) = self.model.readout_.predict_all([self.asked], reference)
+        (found,) = self.model.readout_.predict([self.asked], reference)
         both = found.quantiles, reference.quantiles
         wrong, hard = (np.abs(q - self.truth).mean() for q in both)
         return float(wrong / hard)

@@ -197,13 +197,13 @@ def _estimates(model: og.OpenGCN, rows: int) -> dict[str, float]:
     X = rows_of(rows, np.random.default_rng(0))
     model.estimate(X[:100])
     network: list[float] = []
-    predict = Readout.predict_all
+    predict = Readout.predict
 
     def watched(*arguments: Any) -> Any:
         with core_seconds(network):
             return predict(*arguments)
 
-    Readout.predict_all = watched  # type: ignore[method-assign,assignment]
+    Readout.predict = watched  # type: ignore[method-assign,assignment]
     seconds: list[float] = []
     with one_blas_thread():
         for _ in range(3 if rows > 5_000 else 10):

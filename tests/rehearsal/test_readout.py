@@ -7,7 +7,8 @@ import torch
 import opengcn as og
 from opengcn.rehearsal import readout
 from opengcn.rehearsal.examples import Examples, View, rehearse
-from opengcn.rehearsal.readout import Guess, Readout
+from opengcn.rehearsal.question import Asked, Guess
+from opengcn.rehearsal.readout import Prediction, Readout
 from opengcn.rehearsal.reference import Reference
 from opengcn.rehearsal.worlds import World
 
@@ -39,8 +40,12 @@ def reference(examples: Examples, e: int, error: float = 0.05) -> Reference:
     return Reference(quantiles, np.array([1.4, 0.1, 1.2]), 5, 20.0, np.eye(16, dtype="f4"), error)
 
 
-def views(examples: Examples, e: int) -> list[View]:
-    return [View(examples.features[e], examples.bounds[e])]
+def predict(
+    model: Readout, examples: Examples, e: int, guess: Guess | None = None, error: float = 0.05
+) -> Prediction:
+    asked = Asked([View(examples.features[e], examples.bounds[e])], guess, 4096)
+    (found,) = model.predict([asked], reference(examples, e, error))
+    return found
 
 
 def test_it_beats_the_reference_on_new_episodes(examples: Examples) -> None:
@@ -48,7 +53,7 @@ def test_it_beats_the_reference_on_new_episodes(examples: Examples) -> None:
     new = rehearse(world(seed=1), 40, seed=99, progress=False)
     before, after = [], []
     for e in range(len(new)):
-        found = model.predict(views(new, e), reference(new, e), None, 4096)
+        found = predict(model, new, e)
         after.append(np.abs(found.quantiles - new.truth[e]).mean())
         before.append(np.abs(new.reference[e] - new.truth[e]).mean())
     assert np.mean(after) < 0.75 * np.mean(before)
@@ -57,7 +62,7 @@ def test_it_beats_the_reference_on_new_episodes(examples: Examples) -> None:
 def test_predictions_are_sound(examples: Examples) -> None:
     model = trained(examples)
     for e in range(10):
-        found = model.predict(views(examples, e), reference(examples, e), Guess(0.01), 4096)
+        found = predict(model, examples, e, Guess(0.01))
         assert (np.diff(found.quantiles) >= 0).all()
         assert (found.low <= found.quantiles + 1e-12).all()
         assert (found.quantiles <= found.high + 1e-12).all()
@@ -67,16 +72,7 @@ def test_predictions_are_sound(examples: Examples) -> None:
 def test_a_sure_hint_moves_the_prior(examples: Examples) -> None:
     model = trained(examples)
     low, high = (
-        np.mean(
-            [
-                np.log(
-                    model.predict(
-                        views(examples, e), reference(examples, e), Guess(p, sure=True), 4096
-                    ).prior
-                )
-                for e in range(20)
-            ]
-        )
+        np.mean([np.log(predict(model, examples, e, Guess(p, sure=True)).prior) for e in range(20)])
         for p in (0.001, 0.1)
     )
     assert high - low > 0.4
@@ -91,10 +87,9 @@ def test_the_same_seed_gives_the_same_and_leaves_torch_alone(examples: Examples)
     for name, value in two.arrays().items():
         np.testing.assert_array_equal(value, arrays[name])
     again = Readout.of_arrays(arrays, one.stretch, CPU)
-    known = reference(examples, 0)
     np.testing.assert_array_equal(
-        again.predict(views(examples, 0), known, None, 4096).quantiles,
-        one.predict(views(examples, 0), known, None, 4096).quantiles,
+        predict(again, examples, 0).quantiles,
+        predict(one, examples, 0).quantiles,
     )
 
 
@@ -113,10 +108,7 @@ def test_it_learns_from_another_world_and_keeps_what_it_knew(
     new = rehearse(World.of(wide, np.random.default_rng(0)), 30, seed=2, gap=False, progress=False)
 
     def wrong(which: Readout, data: Examples) -> float:
-        found = [
-            which.predict(views(data, e), reference(data, e, 10.0), None, 4096).quantiles
-            for e in range(30)
-        ]
+        found = [predict(which, data, e, error=10.0).quantiles for e in range(30)]
         return float(np.abs(np.stack(found) - data.truth[:30]).mean())
 
     assert wrong(taught, new) < 0.9 * wrong(model, new)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from opengcn.calibrators.copies import doubles_share, with_copies, without_copies
 from opengcn.calibrators.opengcn import OpenGCN
 from opengcn.curve import OperatingCurve
 from opengcn.embeddings import EmbeddingSet
@@ -20,7 +21,8 @@ from opengcn.pairs import count_pairs
 from opengcn.rehearsal.episodes import NODES
 from opengcn.rehearsal.examples import Examples, rehearse, view
 from opengcn.rehearsal.graph_profile import ANCHORS, Described, profile_graph
-from opengcn.rehearsal.readout import Asked, Guess, Prediction, Readout
+from opengcn.rehearsal.question import Asked, Guess
+from opengcn.rehearsal.readout import Prediction, Readout
 from opengcn.rehearsal.reference import Reference, quantiles_to_rate, reference_curve
 from opengcn.rehearsal.worlds import World
 from opengcn.threads import one_blas_thread
@@ -31,7 +33,6 @@ GRAPHS = 4  # of a test set that are read; the estimate is their mean
 COUNTED = 16_384  # rows of the test set whose pairs are counted for TNR
 FEWEST = 8  # rows that a graph needs
 OWN = 4  # rehearsals on D_train for each on D_cal
-COPIES = 0.1  # share of rows that are copies of others, above which copies are counted apart
 FEW_PAIRS = 30  # same-class pairs below which the estimate comes with a warning
 
 
@@ -163,11 +164,12 @@ class RehearsedOpenGCN(OpenGCN):
             test = test.subset(np.sort(rng.choice(len(test), COUNTED, replace=False)))
         rows = np.asarray(test.take(np.arange(len(test))), np.float32)
         read = len(rows)
-        rows, copies = _without_copies(rows)
+        rows, copies = without_copies(rows, FEWEST)
         if prior is None:
             guess = self._guess(n * len(rows) / read)
         else:
-            guess = Guess(max(prior - _doubles(copies), 1e-9) / (1 - _doubles(copies)), sure=True)
+            doubles = doubles_share(copies)
+            guess = Guess(max(prior - doubles, 1e-9) / (1 - doubles), sure=True)
         nodes = min(len(rows), NODES)
         graphs = GRAPHS if nodes > ANCHORS else 1  # then every node is an anchor already
         seen = []
@@ -182,7 +184,7 @@ class RehearsedOpenGCN(OpenGCN):
         return Look(test.source, Asked(seen, guess, nodes), below, copies)
 
     def _answers(self, looks: Sequence[Look]) -> list[Callable[[], OperatingCurve]]:
-        found = self.readout_.predict_all([look.asked for look in looks], self.reference_)
+        found = self.readout_.predict([look.asked for look in looks], self.reference_)
         return [partial(_tell, look, one) for look, one in zip(looks, found, strict=True)]
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -228,45 +230,7 @@ def _tell(look: Look, found: Prediction) -> OperatingCurve:
             stacklevel=4,
         )
     curve = _curve(found, look.below, {"graphs": len(look.asked.seen), "nodes": nodes})
-    return _with_copies(curve, look.copies) if look.copies.max() > 1 else curve
-
-
-def _without_copies(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return rows without copies, and how often each was there; a few copies do no harm."""
-    as_bytes = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1])))
-    _, first, count = np.unique(as_bytes[:, 0], return_index=True, return_counts=True)
-    if len(first) > (1 - COPIES) * len(rows) or len(first) < FEWEST:
-        return rows, np.ones(len(rows), np.int64)
-    order = np.argsort(first)
-    return rows[first[order]], count[order]
-
-
-def _doubles(copies: NDArray[np.int64]) -> float:
-    """Return the share of all pairs that are two copies of one row."""
-    n = int(copies.sum())
-    return float((copies * (copies - 1)).sum() / (n * (n - 1)))
-
-
-def _with_copies(curve: OperatingCurve, copies: NDArray[np.int64]) -> OperatingCurve:
-    """Return the curve of the rows with their copies, which are of one class at distance 0."""
-    doubles = _doubles(copies)
-    prior = doubles + curve.info["prior"] * (1 - doubles)
-    part = doubles / prior  # of the same-class pairs
-
-    def lifted(rate: NDArray[np.float64]) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = part + (1 - part) * rate
-        found[0] = 0.0  # strictly below 0 there is nothing
-        return found
-
-    assert curve.tpr_low is not None
-    assert curve.tpr_high is not None
-    return replace(
-        curve,
-        tpr=lifted(curve.tpr),
-        tpr_low=lifted(curve.tpr_low),
-        tpr_high=lifted(curve.tpr_high),
-        info=dict(curve.info) | {"prior": prior},
-    )
+    return with_copies(curve, look.copies) if look.copies.max() > 1 else curve
 
 
 def _share_below(data: EmbeddingSet) -> NDArray[np.float64]:

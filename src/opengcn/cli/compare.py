@@ -9,7 +9,14 @@ import typer
 
 from opengcn.cli.app import app
 from opengcn.cli.output import Json, people
-from opengcn.cli.sets import EmbeddingColumn, LabelColumn, LabelSpace, read_set
+from opengcn.cli.sets import (
+    CalLabels,
+    EmbeddingColumn,
+    LabelColumn,
+    LabelSpace,
+    TrainLabels,
+    read_set,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -50,16 +57,8 @@ def compare(
     seed: Annotated[
         int, typer.Option(min=0, metavar="NUMBER", help="Seed of the methods that draw at random.")
     ] = 0,
-    train_labels: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Labels of --train when that is a .npy file: .npy, or a label a line.",
-        ),
-    ] = None,
-    cal_labels: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The same of --cal.")
-    ] = None,
+    train_labels: TrainLabels = None,
+    cal_labels: CalLabels = None,
     test_labels: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The same of --test.")
     ] = None,

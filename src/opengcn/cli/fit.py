@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -20,7 +19,14 @@ from opengcn.cli.output import (
     print_json,
     writing,
 )
-from opengcn.cli.sets import EmbeddingColumn, LabelColumn, LabelSpace, read_set
+from opengcn.cli.sets import (
+    CalLabels,
+    EmbeddingColumn,
+    LabelColumn,
+    LabelSpace,
+    TrainLabels,
+    read_set,
+)
 from opengcn.cli.target import share
 
 __all__ = ["fit"]
@@ -79,16 +85,8 @@ def fit(
             "less accurate.",
         ),
     ] = None,
-    train_labels: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Labels of --train when that is a .npy file: .npy, or a label a line.",
-        ),
-    ] = None,
-    cal_labels: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The same of --cal.")
-    ] = None,
+    train_labels: TrainLabels = None,
+    cal_labels: CalLabels = None,
     embedding_column: EmbeddingColumn = None,
     label_column: LabelColumn = None,
     label_space: LabelSpace = "shared",

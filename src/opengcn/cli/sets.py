@@ -17,7 +17,16 @@ from opengcn.errors import DataError
 if TYPE_CHECKING:
     from opengcn.embeddings import EmbeddingSet
 
-__all__ = ["STDIN", "EmbeddingColumn", "LabelColumn", "LabelSpace", "read_set", "stdin_file"]
+__all__ = [
+    "STDIN",
+    "CalLabels",
+    "EmbeddingColumn",
+    "LabelColumn",
+    "LabelSpace",
+    "TrainLabels",
+    "read_set",
+    "stdin_file",
+]
 
 STDIN = "-"
 _MAGIC = {b"PK\x03\x04": ".npz", b"\x93NUMPY": ".npy", b"PAR1": ".parquet"}
@@ -44,6 +53,15 @@ LabelSpace = Annotated[
         "as when every file counts from 0.",
     ),
 ]
+
+TrainLabels = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Labels of --train when that is a .npy file: .npy, or a label a line.",
+    ),
+]
+CalLabels = Annotated[Path | None, typer.Option(metavar="FILE", help="The same of --cal.")]
 
 
 def read_set(

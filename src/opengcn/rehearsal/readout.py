@@ -14,7 +14,8 @@ import torch
 from numpy.typing import NDArray
 
 from opengcn.progress import progress_bar
-from opengcn.rehearsal.examples import Examples, View
+from opengcn.rehearsal.examples import Examples
+from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.reading_network import (
     BATCH,
     NO_GUESS,
@@ -31,7 +32,7 @@ from opengcn.rehearsal.reference import Reference
 from opengcn.rehearsal.trust import RELATIVE, trust
 from opengcn.threads import one_torch_thread
 
-__all__ = ["Asked", "Guess", "Prediction", "Readout"]
+__all__ = ["Prediction", "Readout"]
 
 FOLDS = 5  # networks, each trained without a fifth of the examples
 STEPS, RATE = 1500, 2e-3
@@ -47,41 +48,6 @@ REHEARSED, KINDER, NORMAL, PRIOR_WORSE = 0.7, 0.9, 2.0, 1.5
 
 Floats = NDArray[np.float32]
 Rate = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Guess:
-    """What is believed of the prior beforehand.
-
-    Attributes
-    ----------
-    prior : float
-        Share of same-class pairs among all pairs.
-    sure : bool
-        True when a user has said so, False when it comes from the class sizes of D_cal.
-    """
-
-    prior: float
-    sure: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """A set about which the networks are asked.
-
-    Attributes
-    ----------
-    seen : list of View
-        Views of its graphs.
-    guess : Guess or None
-        What is believed of its prior.
-    nodes : int
-        Of each graph.
-    """
-
-    seen: list[View]
-    guess: Guess | None
-    nodes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,30 +215,7 @@ class Readout:
         networks.to(device).eval().requires_grad_(False)
         return cls(networks, own["middle"], own["scale"], stretch, own["prior_errors"])
 
-    def predict(
-        self, seen: list[View], reference: Reference, guess: Guess | None, nodes: int
-    ) -> Prediction:
-        """Predict from views of several graphs of one set.
-
-        Parameters
-        ----------
-        seen : list of View
-            The views.
-        reference : Reference
-            D_cal.
-        guess : Guess, optional
-            What is believed of the prior.
-        nodes : int
-            Of each graph: a small one shows few same-class pairs, and they say little.
-
-        Returns
-        -------
-        prediction : Prediction
-            Averaged over graphs and networks.
-        """
-        return self.predict_all([Asked(seen, guess, nodes)], reference)[0]
-
-    def predict_all(self, sets: Sequence[Asked], reference: Reference) -> list[Prediction]:
+    def predict(self, sets: Sequence[Asked], reference: Reference) -> list[Prediction]:
         """Predict for several sets; the networks read their views in full batches.
 
         Parameters
