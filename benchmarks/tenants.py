@@ -282,7 +282,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1, help="turns of the bulk part")
     parser.add_argument("--minutes", type=float, default=10, help="of the largest exact count")
     parser.add_argument("--model", type=Path, help="a model of 128 dimensions")
-    parser.add_argument("--json", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("--json", type=Path, default=Path("benchmarks/results"), help="a folder")
     given = parser.parse_args()
     warnings.simplefilter("ignore", og.OpenGCNWarning)
     part = {"bulk": bulk, "cost": cost, "exact": exact}[given.part]

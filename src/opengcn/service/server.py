@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 # Longer than clients and proxies keep a connection: whoever closes it first must not be the
 # one that does not know whether a request is on its way.
 KEEP_ALIVE_SECONDS = 75
+GRACE_SECONDS = 360  # to finish in: above the five minutes after which a worker counts as stuck
 
 
 def serve_models(
@@ -67,7 +68,11 @@ def serve_models(
         for one in (signal.SIGTERM, signal.SIGINT):
             signal.signal(one, lambda *_: None)
         config = uvicorn.Config(
-            app, log_config=None, server_header=False, timeout_keep_alive=KEEP_ALIVE_SECONDS
+            app,
+            log_config=None,
+            server_header=False,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=GRACE_SECONDS,
         )
         uvicorn.Server(config).run(sockets=[listener])
 
