@@ -52,3 +52,17 @@ def test_without_labels(run, files: Path) -> None:
     ran = run("evaluate", files / "model.ogcn", files / "parts")
     assert ran.code == 1
     assert "parts: expected labels, received a set without them; --label-column names" in ran.err
+
+
+def test_an_address_is_of_a_ray_cluster(run, files: Path) -> None:
+    ran = run("evaluate", files / "model.ogcn", files / "test.parquet", "--address", "auto")
+    assert ran.code == 1
+    assert "address: expected with engine 'ray' only" in ran.err
+
+
+def test_pairs_counted_by_ray_are_the_same(process, files: Path) -> None:
+    pytest.importorskip("ray")
+    data = ("evaluate", files / "model.ogcn", files / "test.parquet", "--json")
+    here, there = process(*data), process(*data, "--engine", "ray")
+    assert (there.returncode, there.stderr) == (0, b"")
+    assert there.stdout == here.stdout

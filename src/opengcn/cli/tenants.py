@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from opengcn.cli.app import app
+from opengcn.cli.engine import Address, Engine, Workers
 from opengcn.cli.model import ModelFile
 from opengcn.cli.output import Json, check_writable, collecting_warnings, facts, people, print_json
 from opengcn.cli.sets import EmbeddingColumn
@@ -42,21 +43,9 @@ def tenants(
     curves: Annotated[
         bool, typer.Option("--curves", help="Add the whole curves to the table, 10 kB a tenant.")
     ] = False,
-    engine: Annotated[
-        Literal["local", "ray"],
-        typer.Option(help="The cores of this machine, or Ray (`pip install 'opengcn[ray]'`)."),
-    ] = "local",
-    address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="A running Ray cluster (`auto`: the one of this machine). Without it Ray is "
-            "started here, and stopped.",
-        ),
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Tasks at a time; one a core unless given.")
-    ] = None,
+    engine: Engine = "local",
+    address: Address = None,
+    workers: Workers = None,
     tenant_column: Annotated[
         str,
         typer.Option(metavar="NAME", help="Column, or key of the folders, that names the tenant."),
