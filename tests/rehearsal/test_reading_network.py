@@ -6,7 +6,7 @@ from torch import Tensor
 
 from opengcn.rehearsal.examples import Examples
 from opengcn.rehearsal.reading_network import (
-    GUESS_FEATURES,
+    GIVEN_FEATURES,
     Lessons,
     ReadingNetworks,
     teach,
@@ -24,7 +24,7 @@ def networks(count: int, seed: int = 0) -> ReadingNetworks:
 
 
 def inputs(examples: int) -> Tensor:
-    shape = (5, examples, FEATURES + GUESS_FEATURES)
+    shape = (5, examples, FEATURES + GIVEN_FEATURES)
     return torch.randn(shape, generator=torch.manual_seed(1))
 
 
@@ -66,6 +66,6 @@ def test_networks_do_not_learn_from_rows_that_they_may_not_see() -> None:
     made = ReadingNetworks(2, FEATURES)
     rows = np.arange(n).reshape(2, -1)
     teach(made, [(lessons, rows, 16)], rng, steps=300, rate=1e-2)
-    move = made(lessons.inputs(torch.from_numpy(rows), rng, kind=0)[0])[0].exp()
+    move = made(lessons.inputs(torch.from_numpy(rows), rng, chance=0))[0].exp()
     torch.testing.assert_close(move[0].mean(), torch.tensor(0.5), atol=0.1, rtol=0)
     torch.testing.assert_close(move[1].mean(), torch.tensor(2.0), atol=0.3, rtol=0)

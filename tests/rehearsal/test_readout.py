@@ -7,7 +7,7 @@ import torch
 import opengcn as og
 from opengcn.rehearsal import readout
 from opengcn.rehearsal.examples import Examples, View, rehearse
-from opengcn.rehearsal.question import Asked, Guess
+from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.readout import Prediction, Readout
 from opengcn.rehearsal.reference import Reference
 from opengcn.rehearsal.worlds import World
@@ -41,9 +41,9 @@ def reference(examples: Examples, e: int, error: float = 0.05) -> Reference:
 
 
 def predict(
-    model: Readout, examples: Examples, e: int, guess: Guess | None = None, error: float = 0.05
+    model: Readout, examples: Examples, e: int, hint: float | None = None, error: float = 0.05
 ) -> Prediction:
-    asked = Asked([View(examples.features[e], examples.bounds[e])], guess, 4096)
+    asked = Asked([View(examples.features[e], examples.bounds[e])], 4096, 0.01, hint)
     (found,) = model.predict([asked], reference(examples, e, error))
     return found
 
@@ -62,20 +62,22 @@ def test_it_beats_the_reference_on_new_episodes(examples: Examples) -> None:
 def test_predictions_are_sound(examples: Examples) -> None:
     model = trained(examples)
     for e in range(10):
-        found = predict(model, examples, e, Guess(0.01))
+        found = predict(model, examples, e)
         assert (np.diff(found.quantiles) >= 0).all()
         assert (found.low <= found.quantiles + 1e-12).all()
         assert (found.quantiles <= found.high + 1e-12).all()
         assert 0 < found.prior_low <= found.prior <= found.prior_high <= 1
 
 
-def test_a_sure_hint_moves_the_prior(examples: Examples) -> None:
+def test_a_hint_is_the_prior_and_changes_the_reading(examples: Examples) -> None:
     model = trained(examples)
-    low, high = (
-        np.mean([np.log(predict(model, examples, e, Guess(p, sure=True)).prior) for e in range(20)])
-        for p in (0.001, 0.1)
+    few, many = (
+        [predict(model, examples, e, hint, error=10.0) for e in range(20)] for hint in (0.2, 0.001)
     )
-    assert high - low > 0.4
+    assert [f.prior for f in few] == pytest.approx([0.2] * 20)
+    assert [f.prior for f in many] == pytest.approx([0.001] * 20)
+    # With fewer pairs that share a class, those are the nearest ones.
+    assert np.mean([f.quantiles for f in many]) < np.mean([f.quantiles for f in few]) - 0.01
 
 
 def test_the_same_seed_gives_the_same_and_leaves_torch_alone(examples: Examples) -> None:

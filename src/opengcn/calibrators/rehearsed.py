@@ -21,7 +21,7 @@ from opengcn.pairs import count_pairs
 from opengcn.rehearsal.episodes import NODES
 from opengcn.rehearsal.examples import Examples, rehearse, view
 from opengcn.rehearsal.graph_profile import ANCHORS, Described, profile_graph
-from opengcn.rehearsal.question import Asked, Guess
+from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.readout import Prediction, Readout
 from opengcn.rehearsal.reference import Reference, quantiles_to_rate, reference_curve
 from opengcn.rehearsal.worlds import World
@@ -147,13 +147,9 @@ class RehearsedOpenGCN(OpenGCN):
         (tell,) = self._answers([self._look(test, prior)])
         return tell()
 
-    def _guess(self, n: float) -> Guess | None:
-        """Return what D_cal suggests of the prior of n rows: classes are about as large.
-
-        That says nothing of a set so small that it would have fewer classes than D_cal.
-        """
-        prior = max(self.reference_.class_size - 1, 0.5) / max(n - 1, 1)
-        return Guess(prior) if prior * self.reference_.classes <= 1 else None
+    def _suggested(self, n: float) -> float:
+        """Return the prior of n rows whose classes are as large as D_cal's."""
+        return min(max(self.reference_.class_size - 1, 0.5) / max(n - 1, 1), 0.5)
 
     def _look(self, test: EmbeddingSet, prior: float | None = None) -> Look:
         if len(test) < FEWEST:
@@ -165,11 +161,10 @@ class RehearsedOpenGCN(OpenGCN):
         rows = np.asarray(test.take(np.arange(len(test))), np.float32)
         read = len(rows)
         rows, copies = without_copies(rows, FEWEST)
-        if prior is None:
-            guess = self._guess(n * len(rows) / read)
-        else:
+        suggested = self._suggested(n * len(rows) / read)
+        if prior is not None:
             doubles = doubles_share(copies)
-            guess = Guess(max(prior - doubles, 1e-9) / (1 - doubles), sure=True)
+            prior = max(prior - doubles, 1e-9) / (1 - doubles)
         nodes = min(len(rows), NODES)
         graphs = GRAPHS if nodes > ANCHORS else 1  # then every node is an anchor already
         seen = []
@@ -181,7 +176,7 @@ class RehearsedOpenGCN(OpenGCN):
                 profile = profile_graph(graph, rng)
                 seen.append(view(graph.nodes, profile, self.reference_, rng))
         below = _share_below(EmbeddingSet(rows))
-        return Look(test.source, Asked(seen, guess, nodes), below, copies)
+        return Look(test.source, Asked(seen, nodes, suggested, prior), below, copies)
 
     def _answers(self, looks: Sequence[Look]) -> list[Callable[[], OperatingCurve]]:
         found = self.readout_.predict([look.asked for look in looks], self.reference_)

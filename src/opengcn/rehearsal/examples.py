@@ -13,6 +13,7 @@ from opengcn.errors import OpenGCNError
 from opengcn.progress import progress_bar
 from opengcn.rehearsal.episodes import Episode, draw_episode
 from opengcn.rehearsal.graph_profile import (
+    SHARED,
     GraphProfile,
     distances,
     profile_graph,
@@ -49,6 +50,11 @@ class View:
 
     features: Floats
     bounds: Floats
+
+    @property
+    def shared(self) -> float:
+        """Share of neighbours that neighbours have in common, among 2 % of the graph."""
+        return float(self.features[SHARED])
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Described", "GraphProfile", "distances", "profile_graph", "rank_profile"]
+__all__ = ["SHARED", "Described", "GraphProfile", "distances", "profile_graph", "rank_profile"]
 
 ANCHORS = 256
 NEIGHBOURS = 5  # whose own profiles are averaged: one round of message passing
@@ -22,6 +22,7 @@ RANKS = np.array([1, 2, 3, 5, 8, 12, 20])
 SHARES = np.array(
     [0.001, 0.002, 0.004, 0.008, 0.012, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.32, 0.5, 0.8]
 )
+SHARED = 2 * (len(RANKS) + len(SHARES) + 2) + 2  # place of the share of neighbours in common
 SPREAD_OF = [0, 2, 6, 9, 11]  # rank features whose 10 % and 90 % quantiles over nodes are kept
 THIN = 4  # of the anchors' distances, one in so many is kept for the distribution of all pairs
 

@@ -6,23 +6,7 @@ from dataclasses import dataclass
 
 from opengcn.rehearsal.examples import View
 
-__all__ = ["Asked", "Guess"]
-
-
-@dataclass(frozen=True)
-class Guess:
-    """What is believed of the prior beforehand.
-
-    Attributes
-    ----------
-    prior : float
-        Share of same-class pairs among all pairs.
-    sure : bool
-        True when a user has said so, False when it comes from the class sizes of D_cal.
-    """
-
-    prior: float
-    sure: bool = False
+__all__ = ["Asked"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +17,15 @@ class Asked:
     ----------
     seen : list of View
         Views of its graphs.
-    guess : Guess or None
-        What is believed of its prior.
     nodes : int
         Of each graph.
+    suggested : float
+        Its share of same-class pairs, the prior, were its classes as large as D_cal's.
+    hint : float or None
+        Its prior, if a user has said so.
     """
 
     seen: list[View]
-    guess: Guess | None
     nodes: int
+    suggested: float
+    hint: float | None = None

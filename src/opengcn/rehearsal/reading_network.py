@@ -24,14 +24,11 @@ from opengcn.rehearsal.reference import LEVELS
 
 __all__ = [
     "BATCH",
-    "GUESS_FEATURES",
-    "NO_GUESS",
-    "ROUGH_GUESS",
-    "SURE_GUESS",
+    "GIVEN_FEATURES",
     "WIDTHS",
     "Lessons",
     "ReadingNetworks",
-    "guess_features",
+    "given_features",
     "standard",
     "teach",
 ]
@@ -39,10 +36,9 @@ __all__ = [
 BATCH, WIDTH, DECAY, DROPOUT, JITTER = 128, 96, 1e-2, 0.1, 0.05
 PRIOR_WEIGHT = 0.02
 WIDTHS = (-8.0, 1.0)  # limits of the logarithm of the spread
-SURE, ROUGH = 0.1, 0.5  # standard deviation of log prior in the two kinds of guess
+GIVEN, GIVEN_ERROR = 0.7, 0.1  # how often a prior is given, and its error in the logarithm
 LIMIT = 5.0  # of standardised features, so that a stranger's data cannot run away
-NO_GUESS, ROUGH_GUESS, SURE_GUESS = 0, 1, 2
-GUESS_FEATURES = 2 * (2 + 5)  # for either kind a flag, the guess, its distance to the bounds
+GIVEN_FEATURES = 2 + 5  # whether a prior is given, the prior, its distance to the bounds
 
 Floats = NDArray[np.float32]
 
@@ -75,7 +71,7 @@ class ReadingNetworks(nn.Module):
     def __init__(self, count: int, features: int) -> None:
         super().__init__()
         self.features = features
-        first, second = Linear(count, features + GUESS_FEATURES, WIDTH), Linear(count, WIDTH, WIDTH)
+        first, second = Linear(count, features + GIVEN_FEATURES, WIDTH), Linear(count, WIDTH, WIDTH)
         self.body = nn.Sequential(first, nn.ReLU(), nn.Dropout(DROPOUT), second, nn.ReLU())
         self.move = Linear(count, WIDTH, len(LEVELS))
         self.spread = Linear(count, WIDTH, len(LEVELS))
@@ -97,7 +93,7 @@ class ReadingNetworks(nn.Module):
 
         Parameters
         ----------
-        x : Tensor of shape (k, e, F + 14)
+        x : Tensor of shape (k, e, F + 7)
             Inputs of each network.
         """
         h = self.body(x)
@@ -134,25 +130,22 @@ class Lessons:
         rng: np.random.Generator,
         *,
         jitter: float = 0.0,
-        kind: int | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        """Return inputs (k, b, F + 14) of rows (k, b), with guesses drawn at random, and these."""
+        chance: float = GIVEN,
+    ) -> Tensor:
+        """Return inputs (k, b, F + 7) of rows (k, b), some with a prior that is about right."""
         x = self.x[rows]
 
-        def drawn(values: NDArray[np.floating]) -> Tensor:
+        def drawn(values: NDArray[np.floating | np.bool_]) -> Tensor:
             return torch.from_numpy(values.astype(np.float32)).to(x.device)
 
         if jitter:
             x = x + jitter * drawn(rng.standard_normal(x.shape, np.float32))
         shape = tuple(rows.shape)
-        kinds = torch.from_numpy(rng.choice(3, shape, p=[0.2, 0.55, 0.25])).to(x.device)
-        if kind is not None:
-            kinds = torch.full_like(kinds, kind)
-        # Some guesses are worse than they should be.
+        given = drawn(rng.random(shape) < chance)
+        # Some are worse than they should be.
         error = rng.standard_normal(shape) * np.where(rng.random(shape) < 0.15, 2, 1)
-        size = torch.where(kinds == SURE_GUESS, SURE, ROUGH)
-        guess = self.log_prior[rows] + size * drawn(error)
-        return torch.cat([x, guess_features(guess, kinds, self.bounds[rows])], -1), guess
+        log_prior = self.log_prior[rows] + GIVEN_ERROR * drawn(error)
+        return torch.cat([x, given_features(log_prior, given, self.bounds[rows])], -1)
 
 
 def standard(features: Floats, middle: Floats, scale: Floats) -> Tensor:
@@ -160,15 +153,11 @@ def standard(features: Floats, middle: Floats, scale: Floats) -> Tensor:
     return torch.from_numpy(((features - middle) / scale).clip(-LIMIT, LIMIT))
 
 
-def guess_features(log_guess: Tensor, kind: Tensor, bounds: Tensor) -> Tensor:
-    """Return what is believed of the prior (..., 14): nothing, a rough guess, or a sure one."""
-    about = torch.cat([(log_guess[..., None] + 4), bounds - log_guess[..., None]], -1) / 1.5
-    about = about.clamp(-LIMIT, LIMIT)
-    parts = []
-    for one in (ROUGH_GUESS, SURE_GUESS):
-        given = (kind == one).float()[..., None]
-        parts += [given, given * about]
-    return torch.cat(parts, -1)
+def given_features(log_prior: Tensor, given: Tensor, bounds: Tensor) -> Tensor:
+    """Return what is said of the prior (..., 7): nothing where `given` is 0, else what it is."""
+    about = torch.cat([log_prior[..., None] + 4, bounds - log_prior[..., None]], -1) / 1.5
+    about = torch.cat([torch.ones_like(about[..., :1]), about.clamp(-LIMIT, LIMIT)], -1)
+    return given[..., None] * about
 
 
 def teach(
@@ -190,7 +179,7 @@ def teach(
         What to learn: examples, rows of them that each network may see, and how many of
         these are in a batch.
     rng : Generator
-        Chooses batches and guesses.
+        Chooses batches and priors to give.
     steps : int
         Steps of gradient descent.
     rate : float
@@ -220,7 +209,7 @@ def _loss(
     networks: ReadingNetworks, lessons: Lessons, rows: Tensor, rng: np.random.Generator
 ) -> Tensor:
     """Return the sum of the networks' losses: each has parameters of its own."""
-    move, spread, prior = networks(lessons.inputs(rows, rng, jitter=JITTER)[0])
+    move, spread, prior = networks(lessons.inputs(rows, rng, jitter=JITTER))
     error = (lessons.reference[rows] * move.exp() - lessons.truth[rows]).abs()
     width = spread.clamp(*WIDTHS)
     likelihood = (error.detach() * (-width).exp() + width).mean()  # of Laplace's law

@@ -14,22 +14,20 @@ import torch
 from numpy.typing import NDArray
 
 from opengcn.progress import progress_bar
+from opengcn.rehearsal.candidates import candidates, plausible
 from opengcn.rehearsal.examples import Examples
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.reading_network import (
     BATCH,
-    NO_GUESS,
-    ROUGH_GUESS,
-    SURE_GUESS,
     WIDTHS,
     Lessons,
     ReadingNetworks,
-    guess_features,
+    given_features,
     standard,
     teach,
 )
 from opengcn.rehearsal.reference import Reference
-from opengcn.rehearsal.trust import RELATIVE, trust
+from opengcn.rehearsal.trust import weigh
 from opengcn.threads import one_torch_thread
 
 __all__ = ["Prediction", "Readout"]
@@ -37,14 +35,17 @@ __all__ = ["Prediction", "Readout"]
 FOLDS = 5  # networks, each trained without a fifth of the examples
 STEPS, RATE = 1500, 2e-3
 OWN_STEPS, OWN_RATE, OWN_SHARE = 400, 1e-3, 0.3  # when D_cal's own rehearsals are added
-TAUGHT = 0.7  # weight of the networks that know D_cal beside those that know D_train alone
-FEW, ENOUGH = 3.0, 1000  # error of the readout where few pairs are seen, over their square root
+FEW, ENOUGH = 0.3, 1000  # error of the readout where few pairs are seen, over their square root
+EVIDENCE = 3.0  # a curve says about as much as so many independent distances
 FULL_BATCH = 64  # views that the networks read at once
 STEPS_AN_EXAMPLE = 5  # at most: few examples are learned soon
-SHARED = (0.5, 0.15)  # trust in the readout's log prior beside a rough guess, and a sure one
 # The band, chosen once for all data sets (docs/default.md): of rehearsals, which are harsher than
-# life, this share is covered; of D_cal's error, 90 % of a normal one; the prior is worse in life.
-REHEARSED, KINDER, NORMAL, PRIOR_WORSE = 0.7, 0.9, 2.0, 1.5
+# life, this share is covered; of other errors, 90 % of a normal one.
+REHEARSED, KINDER, NORMAL = 0.7, 0.8, 2.0
+BETWEEN = 1.5  # on how far candidates of the prior differ
+OVERSHOT = 0.1  # of a move
+UNEQUAL = 0.5  # classes of a set count for so many of equal size
+PRIOR_ERROR = 0.3  # of log prior, beside what the candidates leave open
 
 Floats = NDArray[np.float32]
 Rate = NDArray[np.float64]
@@ -82,16 +83,12 @@ class Readout:
         Mean and standard deviation of the features.
     stretch : float
         Factor on the spread that covers 70 % of examples that a network has not seen.
-    prior_errors : ndarray of shape (2, 2)
-        5 % and 95 % quantiles of the error of log prior there, beside a rough guess of the
-        prior and beside a sure one.
     """
 
     networks: ReadingNetworks
     middle: Floats
     scale: Floats
     stretch: float
-    prior_errors: Rate
 
     @classmethod
     def train(
@@ -132,10 +129,8 @@ class Readout:
             rng = np.random.default_rng([seed, 0])
             lesson = [(lessons, rows, BATCH)]
             teach(networks, lesson, rng, steps=steps, rate=RATE, advance=advance)
-            ratios, errors = _held_out(networks, lessons, folds, rng)
-        stretch = float(np.quantile(ratios, REHEARSED))
-        both = np.quantile(errors.reshape(2, -1), [0.05, 0.95], axis=1).T
-        return cls(networks, middle, scale, stretch, np.asarray(both, np.float64))
+            ratios = _held_out(networks, lessons, folds, rng)
+        return cls(networks, middle, scale, float(np.quantile(ratios, REHEARSED)))
 
     def taught(self, examples: Examples, own: Examples, seed: int) -> Self:
         """Return a readout with networks that have also rehearsed on D_cal.
@@ -185,8 +180,7 @@ class Readout:
             What `of_arrays` takes.
         """
         weights = {n: v.cpu().numpy() for n, v in self.networks.state_dict().items()}
-        own = {"middle": self.middle, "scale": self.scale, "prior_errors": self.prior_errors}
-        return weights | own
+        return weights | {"middle": self.middle, "scale": self.scale}
 
     @classmethod
     def of_arrays(
@@ -208,12 +202,12 @@ class Readout:
         readout : Readout
             The same.
         """
-        own = {n: arrays[n] for n in ("middle", "scale", "prior_errors")}
+        own = {n: arrays[n] for n in ("middle", "scale")}
         weights = {n: torch.from_numpy(v) for n, v in arrays.items() if n not in own}
         networks = ReadingNetworks(len(weights["prior.bias"]), len(own["middle"]))
         networks.load_state_dict(weights)
         networks.to(device).eval().requires_grad_(False)
-        return cls(networks, own["middle"], own["scale"], stretch, own["prior_errors"])
+        return cls(networks, own["middle"], own["scale"], stretch)
 
     def predict(self, sets: Sequence[Asked], reference: Reference) -> list[Prediction]:
         """Predict for several sets; the networks read their views in full batches.
@@ -232,22 +226,26 @@ class Readout:
         """
         if not sets:
             return []
-        said = self._said(torch.cat([self._inputs(one) for one in sets]))
-        ends = np.cumsum([len(one.seen) for one in sets])
+        inputs = [self._inputs(one) for one in sets]
+        said = self._said(torch.cat(inputs))
+        ends = np.cumsum([len(x) for x in inputs])
         return [
-            self._prediction([part[:, end - len(one.seen) : end] for part in said], reference, one)
-            for one, end in zip(sets, ends, strict=True)
+            self._prediction([part[:, end - len(x) : end] for part in said], reference, one)
+            for one, x, end in zip(sets, inputs, ends, strict=True)
         ]
 
     def _inputs(self, asked: Asked) -> torch.Tensor:
-        seen, guess = asked.seen, asked.guess
-        x = standard(np.stack([v.features for v in seen]), self.middle, self.scale)
-        bounds = torch.from_numpy(np.stack([v.bounds for v in seen]))
-        log_guess, kind = torch.zeros(len(seen)), torch.full((len(seen),), NO_GUESS)
-        if guess is not None:
-            log_guess += float(np.log(guess.prior))
-            kind += SURE_GUESS if guess.sure else ROUGH_GUESS
-        return torch.cat([x, guess_features(log_guess, kind, bounds)], 1)
+        """Return inputs (v (1 + c), F + 7): each view without a prior, then with each candidate."""
+        x = standard(np.stack([v.features for v in asked.seen]), self.middle, self.scale)
+        bounds = torch.from_numpy(np.stack([v.bounds for v in asked.seen]))
+        log_priors = torch.from_numpy(np.append(0, candidates(asked)).astype(np.float32))
+        given = torch.ones(len(log_priors))
+        given[0] = 0
+        each = (len(x), len(given))
+        about = given_features(
+            log_priors.expand(each), given.expand(each), bounds[:, None].expand(*each, -1)
+        )
+        return torch.cat([x[:, None].expand(*each, -1), about], -1).flatten(0, 1)
 
     def _said(self, x: torch.Tensor) -> list[Rate]:
         """Return moves, widths and priors (k, e, ...) that the networks read from inputs (e, F).
@@ -265,39 +263,41 @@ class Readout:
         return [part.cpu().double().numpy() for part in parts]
 
     def _prediction(self, said: list[Rate], reference: Reference, asked: Asked) -> Prediction:
-        """Average what the networks say of the graphs of one set."""
-        moves, widths, priors = said
-        guess, nodes = asked.guess, asked.nodes
-        known = reference.quantiles
-        log_prior = float(priors.mean())
-        sure = guess is not None and guess.sure
-        if guess is not None:
-            own = SHARED[int(sure)]
-            log_prior = own * log_prior + (1 - own) * float(np.log(guess.prior))
-        reads = known * np.exp(moves)
-        before, after = reads[:FOLDS].mean(axis=(0, 1)), reads[-FOLDS:].mean(axis=(0, 1))
-        read = TAUGHT * after + (1 - TAUGHT) * before
-        pairs = max(np.exp(min(log_prior, 0.0)) * nodes * (nodes - 1) / 2, 1.0)
-        few = FEW * max(pairs**-0.5 - ENOUGH**-0.5, 0.0)
-        apart = float(np.hypot(np.abs(after - before).mean(), few))
-        move = read - known
-        weight = trust(move, reference.error, apart)
-        quantiles = np.sort(known + weight * move).clip(0, 2)
-        own_error = KINDER * self.stretch * np.exp(widths.clip(*WIDTHS).mean(axis=(0, 1)))
+        """Average what the networks say of the graphs of one set, over candidates of the prior."""
+        moves, widths, priors = (
+            part.reshape(len(part), len(asked.seen), -1, *part.shape[2:]).mean(1) for part in said
+        )
+        known, log_priors = reference.quantiles, candidates(asked)
+        reads = known * np.exp(moves[:, 1:])
+        plain, taught = reads[:FOLDS].mean(0), reads[-FOLDS:].mean(0)
+        pairs = np.maximum(np.exp(log_priors) * asked.nodes * (asked.nodes - 1) / 2, 1)
+        few = FEW * np.maximum(pairs**-0.5 - ENOUGH**-0.5, 0)
+        apart = np.hypot(np.abs(taught - plain).mean(1), few)
+        move = taught - known
+        trusted, evidence = weigh(move, reference.error, apart)
+        likely = plausible(log_priors, priors[:, 0].mean(), asked) + EVIDENCE * evidence
+        weights = np.exp(likely - np.logaddexp.reduce(likely))
+        trusted, apart = trusted[:, None], apart[:, None]
+        each = known + trusted * move
+        quantiles = np.sort(weights @ each).clip(0, 2)
+        log_prior = float(np.log(weights @ np.exp(log_priors)))
+        classes = max(UNEQUAL * np.exp(-log_prior), 1)
         errors = [
-            weight * own_error,
-            (1 - weight) * NORMAL * reference.error,
+            trusted * KINDER * self.stretch * np.exp(widths[:, 1:].clip(*WIDTHS).mean(0)),
+            (1 - trusted) * NORMAL * reference.error,
             apart,
-            RELATIVE * np.abs(move),
+            OVERSHOT * move,
+            BETWEEN * (each - quantiles),
+            np.array(NORMAL * reference.error * np.sqrt(reference.classes / classes)),
         ]
-        spread = np.sqrt(sum(np.square(error) for error in errors))
-        ends = PRIOR_WORSE * self.prior_errors[int(sure)]
-        low, high = (np.exp(np.minimum(log_prior + end, 0)) for end in ends)
+        spread = np.sqrt(weights @ sum(np.square(error) for error in errors))
+        open_ = NORMAL * np.hypot(np.sqrt(weights @ (log_priors - log_prior) ** 2), PRIOR_ERROR)
+        prior, low, high = np.exp(np.minimum(log_prior + np.array([0, -open_, open_]), 0))
         return Prediction(
             quantiles,
             np.maximum.accumulate((quantiles - spread).clip(0, 2)),
             np.maximum.accumulate((quantiles + spread).clip(0, 2)),
-            float(np.exp(min(log_prior, 0.0))),
+            float(prior),
             float(low),
             float(high),
         )
@@ -331,20 +331,14 @@ def _held_out(
     lessons: Lessons,
     folds: NDArray[np.int64],
     rng: np.random.Generator,
-) -> tuple[Rate, Rate]:
-    """Return what networks get wrong on the examples (k, m) that they have not seen.
+) -> Rate:
+    """Return errors of the quantiles over their spreads (k, m, 24), with the prior given.
 
-    Errors of the quantiles over their spreads (k, m, 24), with a rough guess of the prior;
-    and errors of log prior (2, k, m), with a rough guess and with a sure one.
+    Of the examples (k, m) that each network has not seen.
     """
     rows = torch.from_numpy(folds).to(lessons.x.device)
-    errors: list[torch.Tensor] = []
     with torch.no_grad():
-        for kind in (SURE_GUESS, ROUGH_GUESS):
-            x, guess = lessons.inputs(rows, rng, kind=kind)
-            move, spread, prior = networks(x)
-            own = SHARED[int(kind == SURE_GUESS)]
-            errors.insert(0, lessons.log_prior[rows] - (own * prior + (1 - own) * guess))
+        move, spread, _ = networks(lessons.inputs(rows, rng, chance=1.0))
         wrong = (lessons.reference[rows] * move.exp() - lessons.truth[rows]).abs()
         ratio = wrong / spread.clamp(*WIDTHS).exp()
-    return ratio.cpu().double().numpy(), torch.stack(errors).cpu().double().numpy()
+    return np.asarray(ratio.cpu(), np.float64)

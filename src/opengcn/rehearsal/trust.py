@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RELATIVE", "trust"]
+__all__ = ["RELATIVE", "weigh"]
 
 # In distance, as means over the quantiles; chosen once for all data sets (docs/default.md).
 READOUT_ERROR = 0.015  # typical error of the readout on real sets
@@ -18,33 +18,38 @@ RELATIVE = 0.2  # part of a shift by which the readout may be off as well
 SHIFT = 0.12  # typical size of a shift, when there is one
 CHANCE = 0.4  # of one
 
+Rate = NDArray[np.float64]
 
-def trust(move: NDArray[np.float64], reference_error: float, apart: float = 0.0) -> float:
-    """Return the weight of the readout; the rest is D_cal's.
+
+def weigh(moves: Rate, reference_error: float, apart: Rate) -> tuple[Rate, Rate]:
+    """Weigh readings against D_cal.
 
     The true difference from D_cal's quantiles is a priori either as large as D_cal's own
-    error, or as large as a shift; the readout has measured it, with an error. The weight
+    error, or as large as a shift; a reading has measured it, with an error. The weight
     is what the measurement must be multiplied by to give the expected difference.
 
     Parameters
     ----------
-    move : ndarray of shape (24,)
-        How far the readout puts the quantiles from D_cal's.
+    moves : ndarray of shape (c, 24)
+        How far each of c readings puts the quantiles from D_cal's.
     reference_error : float
         Expected absolute error of D_cal's quantiles, from its classes.
-    apart : float, default 0
-        Further error of the readout: how far networks that know D_cal are from those that do
-        not, and what follows from few pairs.
+    apart : ndarray of shape (c,)
+        Further error of each: how far networks that know D_cal are from those that do not,
+        and what follows from few pairs.
 
     Returns
     -------
-    weight : float
-        In [0, 1].
+    weights : ndarray of shape (c,)
+        Of the readings, in [0, 1]; the rest is D_cal's.
+    evidence : ndarray of shape (c,)
+        Logarithm of how likely such a move is at all, up to a constant.
     """
-    size = float(np.abs(move).mean())
-    before = np.array([reference_error, SHIFT]) ** 2
+    size = np.abs(moves).mean(1)
+    before = np.array([[reference_error], [SHIFT]]) ** 2
     after = before + READOUT_ERROR**2 + apart**2
-    log_odds = -(size**2) / (2 * after) - np.log(after) / 2 + np.log([1 - CHANCE, CHANCE])
-    odds = np.exp(log_odds - log_odds.max())
+    chances = np.log([[1 - CHANCE], [CHANCE]])
+    likely = chances - size**2 / (2 * after) - np.log(after) / 2
+    evidence = np.logaddexp(*likely)
     after[1] += (RELATIVE * size) ** 2
-    return float(odds @ (before / after) / odds.sum())
+    return (np.exp(likely - evidence) * before / after).sum(0), evidence

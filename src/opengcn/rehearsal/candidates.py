@@ -1,0 +1,77 @@
+"""Which shares of same-class pairs a set may have, and how plausible each is beforehand.
+
+Few wide classes and many narrow ones in families look alike: the prior is what a graph
+shows least clearly, and what its same-class distances depend on most. So none is picked.
+The networks read the graph once for each candidate, and the readings are averaged.
+"""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opengcn.rehearsal.question import Asked
+
+__all__ = ["candidates", "plausible"]
+
+# Chosen once for all data sets (docs/default.md).
+STEP = 0.5
+GRID = np.arange(-12, -STEP / 2, STEP)  # of the logarithm of the prior
+ERROR, LARGE, CLEAREST = 2.0, 30_000, 0.1  # of it: see `plausible`
+ABOVE = 0.07  # of that error upwards: families pass for classes, seldom the other way round
+SUGGESTED = 20.0  # weight of D_cal's class sizes beside a unit of the logarithm
+
+Rate = NDArray[np.float64]
+
+
+def candidates(asked: Asked) -> Rate:
+    """Return the logarithms of the priors to ask for.
+
+    Parameters
+    ----------
+    asked : Asked
+        The set.
+
+    Returns
+    -------
+    log_priors : ndarray of shape (c,)
+        The user's hint alone, or a grid and, last, what D_cal's class sizes suggest.
+    """
+    if asked.hint is not None:
+        return np.log([asked.hint])
+    return np.append(GRID, np.log(asked.suggested))
+
+
+def plausible(log_priors: Rate, read: float, asked: Asked) -> Rate:
+    """Return how plausible each candidate is.
+
+    The reading is the less certain, the smaller the graph and the less its neighbourhoods
+    are separate: where neighbours have their neighbours in common, classes can be told.
+
+    Parameters
+    ----------
+    log_priors : ndarray of shape (c,)
+        What `candidates` returned.
+    read : float
+        Log prior that the networks have read off the graph.
+    asked : Asked
+        The set.
+
+    Returns
+    -------
+    log_weights : ndarray of shape (c,)
+        Up to a constant.
+    """
+    if asked.hint is not None:
+        return np.zeros(1)
+    unclear = max(1 - fmean(view.shared for view in asked.seen), CLEAREST)
+    error = ERROR * np.log(LARGE / asked.nodes) * unclear**2
+    off = log_priors - read
+    errors = np.where(off < 0, error, ABOVE * error)
+    errors[-1] = ABOVE * error  # D_cal's class sizes count where the graph agrees
+    log_weights = -0.5 * (off / errors) ** 2
+    log_weights[:-1] += np.log(STEP)
+    log_weights[-1] += np.log(SUGGESTED)
+    return np.asarray(log_weights, np.float64)

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opengcn.rehearsal.candidates import GRID, candidates, plausible
+from opengcn.rehearsal.examples import View
+from opengcn.rehearsal.graph_profile import SHARED, profile_graph
+from opengcn.rehearsal.question import Asked
+
+
+def asked(hint: float | None = None, *, nodes: int = 1000, shared: float = 0.5) -> Asked:
+    features = np.zeros(60, np.float32)
+    features[SHARED] = shared
+    return Asked([View(features, np.zeros(5, np.float32))], nodes, 0.05, hint)
+
+
+def test_shared_neighbours_are_where_they_are_looked_for() -> None:
+    """Two far clusters of 20 rows: every row has all of its 20 neighbours but one in common."""
+    rng = np.random.default_rng(0)
+    rows = np.repeat(np.eye(2, 8), 21, axis=0) + 0.01 * rng.standard_normal((42, 8))
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    statistics = profile_graph(rows, rng).statistics
+    assert statistics[SHARED] > 0.99
+    noise = rng.standard_normal((400, 64)).astype(np.float32)
+    noise /= np.linalg.norm(noise, axis=1, keepdims=True)
+    assert profile_graph(noise, rng).statistics[SHARED] < 0.3
+
+
+def test_a_hint_is_the_only_candidate() -> None:
+    np.testing.assert_allclose(candidates(asked(0.02)), np.log([0.02]))
+    assert plausible(candidates(asked(0.02)), -7.0, asked(0.02)) == [0]
+
+
+def test_without_one_there_is_a_grid_and_what_dcal_suggests() -> None:
+    found = candidates(asked())
+    np.testing.assert_array_equal(found[:-1], GRID)
+    assert found[-1] == pytest.approx(np.log(0.05))
+
+
+def centre_and_spread(read: float, about: Asked) -> tuple[float, float]:
+    """Of the grid alone."""
+    weights = np.exp(plausible(candidates(about), read, about)[:-1])
+    weights /= weights.sum()
+    centre = float(weights @ GRID)
+    return centre, float(np.sqrt(weights @ (GRID - centre) ** 2))
+
+
+def test_small_and_unclear_graphs_leave_more_open() -> None:
+    by_size = [centre_and_spread(-4, asked(nodes=n))[1] for n in (100, 1000, 4096)]
+    assert by_size == sorted(by_size, reverse=True)
+    by_clarity = [centre_and_spread(-4, asked(shared=s))[1] for s in (0.7, 0.5, 0.3)]
+    assert by_clarity == sorted(by_clarity)
+
+
+def test_many_narrow_classes_are_likelier_than_few_wide_ones() -> None:
+    assert centre_and_spread(-4, asked())[0] < -4
+
+
+def test_what_dcal_suggests_counts_where_the_graph_allows_it() -> None:
+    found = candidates(asked())
+    near, far = (np.exp(plausible(found, read, asked(nodes=4096))) for read in (-3.0, -8.0))
+    assert near[-1] > near[:-1].max()
+    assert far[-1] < 0.01 * far[:-1].max()
+
+
+@given(st.floats(-15, 0), st.integers(8, 4096), st.floats(0, 1))
+def test_weights_are_numbers(read: float, nodes: int, shared: float) -> None:
+    about = asked(nodes=nodes, shared=shared)
+    weights = plausible(candidates(about), read, about)
+    assert weights.shape == (len(GRID) + 1,)
+    assert np.isfinite(weights).all()
