@@ -46,9 +46,9 @@ GRID = {
     (trust, "READOUT_ERROR"): (0.01, 0.015, 0.02),
     (trust, "RELATIVE"): (0.1, 0.2, 0.3),
     (trust, "CHANCE"): (0.2, 0.4, 0.6),
-    (readout, "EVIDENCE"): (1.0, 3.0),
-    (candidates, "ERROR"): (1.4, 2.0, 2.8),
-    (candidates, "ABOVE"): (0.07, 0.2),
+    (readout, "EVIDENCE"): (1.0, 2.0, 3.0),
+    (candidates, "MOST"): (1.0, 2.0),
+    (candidates, "ABOVE"): (0.1, 0.2),
     (candidates, "SUGGESTED"): (5.0, 20.0),
 }
 

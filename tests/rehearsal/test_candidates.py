@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from opengcn.rehearsal.candidates import GRID, candidates, plausible
 from opengcn.rehearsal.examples import View
-from opengcn.rehearsal.graph_profile import SHARED, profile_graph
+from opengcn.rehearsal.graph_profile import NEIGHBOURS, SHARED, profile_graph, reach_of
 from opengcn.rehearsal.question import Asked
 
 
@@ -18,15 +18,28 @@ def asked(hint: float | None = None, *, nodes: int = 1000, shared: float = 0.5) 
 
 
 def test_shared_neighbours_are_where_they_are_looked_for() -> None:
-    """Two far clusters of 20 rows: every row has all of its 20 neighbours but one in common."""
+    """Against a direct count, where 2 % of the graph are not 20."""
     rng = np.random.default_rng(0)
-    rows = np.repeat(np.eye(2, 8), 21, axis=0) + 0.01 * rng.standard_normal((42, 8))
-    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-    statistics = profile_graph(rows, rng).statistics
-    assert statistics[SHARED] > 0.99
-    noise = rng.standard_normal((400, 64)).astype(np.float32)
-    noise /= np.linalg.norm(noise, axis=1, keepdims=True)
-    assert profile_graph(noise, rng).statistics[SHARED] < 0.3
+    rows = rng.standard_normal((2000, 12)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    near = np.argsort(-(rows @ rows.T), axis=1)[:, : reach_of(2000) + 1]  # itself first
+    anchors = np.random.default_rng(1).permutation(2000)[:256]
+    counts = [
+        np.isin(near[j][1:], near[i]).mean() for i in anchors for j in near[i][1 : NEIGHBOURS + 1]
+    ]
+    found = profile_graph(rows, np.random.default_rng(1)).statistics[SHARED]
+    assert found == pytest.approx(np.mean(counts), abs=1e-3)
+
+
+def test_noise_is_unclear_at_any_size() -> None:
+    """Of 20 rows all have all neighbours in common, which says nothing."""
+    rng = np.random.default_rng(0)
+    for nodes in (8, 20, 50, 200, 1000):
+        rows = rng.standard_normal((nodes, 64)).astype(np.float32)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        view = View(profile_graph(rows, rng).statistics, np.zeros(5, np.float32))
+        _, spread = centre_and_spread(-4, Asked([view], nodes, 0.05))
+        assert spread > 1, nodes
 
 
 def test_a_hint_is_the_only_candidate() -> None:
@@ -72,3 +85,13 @@ def test_weights_are_numbers(read: float, nodes: int, shared: float) -> None:
     weights = plausible(candidates(about), read, about)
     assert weights.shape == (len(GRID) + 1,)
     assert np.isfinite(weights).all()
+
+
+def test_a_higher_reading_never_gives_a_lower_prior() -> None:
+    about = asked(shared=0.9, nodes=4096)
+    found = []
+    for read in np.arange(-8, -5, 0.05):  # far from what D_cal suggests
+        weights = np.exp(plausible(candidates(about), float(read), about))
+        found.append(float(weights @ candidates(about) / weights.sum()))
+    assert (np.diff(found) > -0.05).all()
+    assert np.abs(np.array(found) - np.arange(-8, -5, 0.05)).max() < 0.4

@@ -49,3 +49,10 @@ def test_readings_are_weighed_each_for_itself() -> None:
 def test_a_small_move_is_likelier_than_a_large_one() -> None:
     _, evidence = weigh(np.outer([0.0, 0.02, 0.1, 0.5], np.ones(24)), 0.02, np.zeros(4))
     assert (np.diff(evidence) < 0).all()
+
+
+def test_few_pairs_are_no_evidence() -> None:
+    moves, few = np.full((2, 24), 0.3), np.array([0.0, 1.0])
+    weights, evidence = weigh(moves, 0.02, np.zeros(2), few)
+    assert evidence[0] == evidence[1]
+    assert weights[1] < weights[0] / 10

@@ -264,6 +264,9 @@ def _possible(prior: float, below: NDArray[np.float64], tpr: NDArray[np.float64]
 
 
 def _tnr(below: NDArray[np.float64], tpr: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
-    """Return 1 - F0, F0 = (F - prior TPR) / (1 - prior): all pairs less the same-class ones."""
-    strangers = (below - prior * tpr) / (1 - prior)
-    return 1 - np.maximum.accumulate(strangers.clip(0, 1))
+    """Return 1 - F0, F0 = (F - prior TPR) / (1 - prior): all pairs less the same-class ones.
+
+    Where F0 would fall, TPR rises too late: what was too much before is taken back.
+    """
+    strangers = ((below - prior * tpr) / (1 - prior)).clip(0, 1)
+    return 1 - np.minimum.accumulate(strangers[::-1])[::-1]

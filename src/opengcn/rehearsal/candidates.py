@@ -12,6 +12,7 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
+from opengcn.rehearsal.graph_profile import reach_of
 from opengcn.rehearsal.question import Asked
 
 __all__ = ["candidates", "plausible"]
@@ -19,9 +20,9 @@ __all__ = ["candidates", "plausible"]
 # Chosen once for all data sets (docs/default.md).
 STEP = 0.5
 GRID = np.arange(-12, -STEP / 2, STEP)  # of the logarithm of the prior
-ERROR, LARGE, CLEAREST = 2.0, 30_000, 0.1  # of it: see `plausible`
-ABOVE = 0.07  # of that error upwards: families pass for classes, seldom the other way round
-SUGGESTED = 20.0  # weight of D_cal's class sizes beside a unit of the logarithm
+ERROR, LARGE = 1.75, 30_000  # error of it downwards: see `plausible`
+ABOVE, MOST = 0.2, 2.0  # upwards: families pass for classes, seldom the other way round; at most
+SUGGESTED = 15.0  # weight of D_cal's class sizes beside a unit of the logarithm
 
 Rate = NDArray[np.float64]
 
@@ -66,11 +67,13 @@ def plausible(log_priors: Rate, read: float, asked: Asked) -> Rate:
     """
     if asked.hint is not None:
         return np.zeros(1)
-    unclear = max(1 - fmean(view.shared for view in asked.seen), CLEAREST)
+    chance = reach_of(asked.nodes) / (asked.nodes - 1)  # how many any two nodes share
+    shared = fmean(view.shared for view in asked.seen)
+    unclear = (1 - shared) / (1 - chance) if chance < 1 else 1.0
     error = ERROR * np.log(LARGE / asked.nodes) * unclear**2
     off = log_priors - read
-    errors = np.where(off < 0, error, ABOVE * error)
-    errors[-1] = ABOVE * error  # D_cal's class sizes count where the graph agrees
+    errors = np.where(off < 0, np.clip(error, ABOVE, MOST), ABOVE)
+    errors[-1] = ABOVE  # D_cal's class sizes count where the graph agrees
     log_weights = -0.5 * (off / errors) ** 2
     log_weights[:-1] += np.log(STEP)
     log_weights[-1] += np.log(SUGGESTED)

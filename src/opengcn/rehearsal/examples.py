@@ -53,7 +53,7 @@ class View:
 
     @property
     def shared(self) -> float:
-        """Share of neighbours that neighbours have in common, among 2 % of the graph."""
+        """Share of neighbours that neighbours have in common, among `reach_of` of each."""
         return float(self.features[SHARED])
 
 

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SHARED", "Described", "GraphProfile", "distances", "profile_graph", "rank_profile"]
+__all__ = [
+    "SHARED",
+    "Described",
+    "GraphProfile",
+    "distances",
+    "profile_graph",
+    "rank_profile",
+    "reach_of",
+]
 
 ANCHORS = 256
 NEIGHBOURS = 5  # whose own profiles are averaged: one round of message passing
@@ -111,7 +119,7 @@ class Described:
     def __init__(self, nodes: Floats) -> None:
         n = len(nodes)
         self.nodes = nodes
-        self.reach = min(max(20, min(80, round(0.02 * n))), n - 1)
+        self.reach = reach_of(n)
         self._known = np.zeros(n, bool)
         self._profile = np.empty((n, len(RANKS) + len(SHARES) + 2), np.float32)
         self._near = np.empty((n, self.reach), np.int32)
@@ -147,6 +155,22 @@ class Described:
     def variance(self) -> NDArray[Any]:
         """Variances along principal axes, ascending."""
         return _spectrum(self.nodes)
+
+
+def reach_of(nodes: int) -> int:
+    """Return how many neighbours of a node are kept: 2 % of the graph, from 20 to 80.
+
+    Parameters
+    ----------
+    nodes : int
+        Of the graph.
+
+    Returns
+    -------
+    reach : int
+        At most all others.
+    """
+    return min(max(20, min(80, round(0.02 * nodes))), nodes - 1)
 
 
 def profile_graph(graph: Floats | Described, rng: np.random.Generator) -> GraphProfile:

@@ -35,9 +35,9 @@ __all__ = ["Prediction", "Readout"]
 FOLDS = 5  # networks, each trained without a fifth of the examples
 STEPS, RATE = 1500, 2e-3
 OWN_STEPS, OWN_RATE, OWN_SHARE = 400, 1e-3, 0.3  # when D_cal's own rehearsals are added
-FEW, ENOUGH = 0.3, 1000  # error of the readout where few pairs are seen, over their square root
-EVIDENCE = 3.0  # a curve says about as much as so many independent distances
-FULL_BATCH = 64  # views that the networks read at once
+FEW, ENOUGH = 0.6, 1000  # error of the readout where few pairs are seen, over their square root
+EVIDENCE = 2.0  # a curve says about as much as so many independent distances
+FULL_BATCH = 64  # questions that the networks answer at once
 STEPS_AN_EXAMPLE = 5  # at most: few examples are learned soon
 # The band, chosen once for all data sets (docs/default.md): of rehearsals, which are harsher than
 # life, this share is covered; of other errors, 90 % of a normal one.
@@ -272,12 +272,12 @@ class Readout:
         plain, taught = reads[:FOLDS].mean(0), reads[-FOLDS:].mean(0)
         pairs = np.maximum(np.exp(log_priors) * asked.nodes * (asked.nodes - 1) / 2, 1)
         few = FEW * np.maximum(pairs**-0.5 - ENOUGH**-0.5, 0)
-        apart = np.hypot(np.abs(taught - plain).mean(1), few)
+        apart = np.abs(taught - plain).mean(1)
         move = taught - known
-        trusted, evidence = weigh(move, reference.error, apart)
+        trusted, evidence = weigh(move, reference.error, apart, few)
         likely = plausible(log_priors, priors[:, 0].mean(), asked) + EVIDENCE * evidence
         weights = np.exp(likely - np.logaddexp.reduce(likely))
-        trusted, apart = trusted[:, None], apart[:, None]
+        trusted = trusted[:, None]
         each = known + trusted * move
         quantiles = np.sort(weights @ each).clip(0, 2)
         log_prior = float(np.log(weights @ np.exp(log_priors)))
@@ -285,7 +285,7 @@ class Readout:
         errors = [
             trusted * KINDER * self.stretch * np.exp(widths[:, 1:].clip(*WIDTHS).mean(0)),
             (1 - trusted) * NORMAL * reference.error,
-            apart,
+            np.hypot(apart, few)[:, None],
             OVERSHOT * move,
             BETWEEN * (each - quantiles),
             np.array(NORMAL * reference.error * np.sqrt(reference.classes / classes)),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RELATIVE", "weigh"]
+__all__ = ["weigh"]
 
 # In distance, as means over the quantiles; chosen once for all data sets (docs/default.md).
 READOUT_ERROR = 0.015  # typical error of the readout on real sets
@@ -21,7 +21,9 @@ CHANCE = 0.4  # of one
 Rate = NDArray[np.float64]
 
 
-def weigh(moves: Rate, reference_error: float, apart: Rate) -> tuple[Rate, Rate]:
+def weigh(
+    moves: Rate, reference_error: float, apart: Rate, few: Rate | float = 0.0
+) -> tuple[Rate, Rate]:
     """Weigh readings against D_cal.
 
     The true difference from D_cal's quantiles is a priori either as large as D_cal's own
@@ -35,8 +37,10 @@ def weigh(moves: Rate, reference_error: float, apart: Rate) -> tuple[Rate, Rate]
     reference_error : float
         Expected absolute error of D_cal's quantiles, from its classes.
     apart : ndarray of shape (c,)
-        Further error of each: how far networks that know D_cal are from those that do not,
-        and what follows from few pairs.
+        Further error of each: how far networks that know D_cal are from those that do not.
+    few : ndarray of shape (c,) or float, default 0
+        What follows from few pairs. It is no evidence: a reading that is next to impossible
+        must not be likely for that.
 
     Returns
     -------
@@ -47,9 +51,15 @@ def weigh(moves: Rate, reference_error: float, apart: Rate) -> tuple[Rate, Rate]
     """
     size = np.abs(moves).mean(1)
     before = np.array([[reference_error], [SHIFT]]) ** 2
+
+    def likely(after: Rate) -> Rate:
+        chances = np.log([[1 - CHANCE], [CHANCE]])
+        return np.asarray(chances - size**2 / (2 * after) - np.log(after) / 2, np.float64)
+
     after = before + READOUT_ERROR**2 + apart**2
-    chances = np.log([[1 - CHANCE], [CHANCE]])
-    likely = chances - size**2 / (2 * after) - np.log(after) / 2
-    evidence = np.logaddexp(*likely)
+    evidence = np.logaddexp(*likely(after))
+    after = after + np.square(few)
+    odds = likely(after)
+    odds = np.exp(odds - np.logaddexp(*odds))
     after[1] += (RELATIVE * size) ** 2
-    return (np.exp(likely - evidence) * before / after).sum(0), evidence
+    return (odds * before / after).sum(0), evidence
