@@ -49,7 +49,7 @@ GRID = {
     (readout, "EVIDENCE"): (1.0, 2.0, 3.0),
     (candidates, "MOST"): (1.0, 2.0),
     (candidates, "ABOVE"): (0.1, 0.2),
-    (candidates, "SUGGESTED"): (5.0, 20.0),
+    (candidates, "SUGGESTED"): (5.0, 15.0),
 }
 
 
@@ -82,7 +82,7 @@ def parts(test: og.EmbeddingSet, split: int) -> Iterator[og.EmbeddingSet]:
     """Yield a test set, 500 of its rows, and five of its classes."""
     rng = np.random.default_rng(split)
     yield test
-    yield test.subset(np.sort(rng.choice(len(test), min(500, len(test)), replace=False)))
+    yield test.subset(np.sort(rng.choice(len(test), 500, replace=False)))
     yield test.subset(np.isin(test.codes, rng.permutation(test.codes.max() + 1)[:5]))
 
 

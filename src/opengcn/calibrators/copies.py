@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opengcn.curve import OperatingCurve
+from opengcn.errors import OpenGCNWarning
 
 __all__ = ["doubles_share", "with_copies", "without_copies"]
 
@@ -15,7 +17,7 @@ COPIES = 0.1  # share of rows that are copies of others, above which they are co
 
 
 def without_copies(
-    rows: NDArray[np.float32], fewest: int
+    rows: NDArray[np.float32], fewest: int, source: str
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return rows without copies.
 
@@ -24,7 +26,9 @@ def without_copies(
     rows : ndarray of shape (n, D)
         Rows. A few copies among them are left where they are, since they do no harm.
     fewest : int
-        When fewer rows would remain, all stay.
+        When fewer rows would remain, all stay, with a warning.
+    source : str
+        What the warning calls the set.
 
     Returns
     -------
@@ -35,6 +39,13 @@ def without_copies(
     """
     as_bytes = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1])))
     _, first, count = np.unique(as_bytes[:, 0], return_index=True, return_counts=True)
+    if len(first) < fewest:
+        warnings.warn(
+            f"{source}: expected {fewest} rows or more that differ, received {len(first)}; the "
+            "estimate rests on D_cal",
+            OpenGCNWarning,
+            stacklevel=6,
+        )
     if len(first) > (1 - COPIES) * len(rows) or len(first) < fewest:
         return rows, np.ones(len(rows), np.int64)
     order = np.argsort(first)

@@ -160,7 +160,7 @@ class RehearsedOpenGCN(OpenGCN):
             test = test.subset(np.sort(rng.choice(len(test), COUNTED, replace=False)))
         rows = np.asarray(test.take(np.arange(len(test))), np.float32)
         read = len(rows)
-        rows, copies = without_copies(rows, FEWEST)
+        rows, copies = without_copies(rows, FEWEST, test.source)
         suggested = self._suggested(n * len(rows) / read)
         if prior is not None:
             doubles = doubles_share(copies)
@@ -225,6 +225,14 @@ def _tell(look: Look, found: Prediction) -> OperatingCurve:
             stacklevel=4,
         )
     curve = _curve(found, look.below, {"graphs": len(look.asked.seen), "nodes": nodes})
+    hint = look.asked.hint
+    if hint is not None and curve.info["prior"] < hint / 2:
+        warnings.warn(
+            f"{look.source}: expected a hint that the distances allow, received a share of "
+            f"same-class pairs of {hint:.2g}; at most {curve.info['prior']:.2g} are near enough",
+            OpenGCNWarning,
+            stacklevel=4,
+        )
     return with_copies(curve, look.copies) if look.copies.max() > 1 else curve
 
 

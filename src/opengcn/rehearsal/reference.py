@@ -19,6 +19,7 @@ __all__ = ["LEVELS", "Reference", "quantiles_to_rate", "rate_to_quantiles", "ref
 LEVELS = (np.arange(24) + 0.5) / 24  # of the quantiles that stand for a curve
 ROWS = 1024  # of D_cal that are kept, to be compared with a test set
 COUNTED = 32_768  # rows of D_cal whose pairs are counted
+ONE_CLASS_ERROR = 0.1  # of the quantiles, when a single class has pairs: nobody can tell
 CLASS_ROWS, DRAWS = 64, 100  # rows of a class, and draws of classes, to estimate the error
 
 Floats = NDArray[np.float32]
@@ -142,6 +143,8 @@ def _class_error(cal: EmbeddingSet, rng: np.random.Generator) -> float:
         weight = size * (size - 1) / 2 / max(len(bins), 1)
         counts.append(weight * np.bincount(bins, minlength=len(GRID)))
     table = np.stack([c for c in counts if c.sum()])
+    if len(table) < 2:
+        return ONE_CLASS_ERROR
     drawn = rng.multinomial(len(table), np.full(len(table), 1 / len(table)), size=DRAWS) @ table
     rates = np.concatenate([np.zeros((DRAWS, 1)), np.cumsum(drawn, 1)[:, :-1]], 1)
     rates /= drawn.sum(1, keepdims=True)
