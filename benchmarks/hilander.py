@@ -4,7 +4,7 @@
     python benchmarks/hilander.py                        # vectors made on the spot
 
 Quality: trained on D_train; tau, and the eps and min_samples of DBSCAN, are those with the best
-BCubed F on D_cal; scores are of D_test. FOLDER holds .npz packs as for `methods.py`.
+BCubed F on D_cal; scores are of D_test. FOLDER holds .npz packs.
 
 Time: clustering against the number of vectors. The bare product multiplies the same pairs in
 tiles of the same size on the same threads, in turns with the search, so that a noisy machine
