@@ -237,13 +237,9 @@ def test_copies_of_rows_are_counted_apart(model: og.OpenGCN) -> None:
     assert curve.info["prior"] == pytest.approx(39 / (2400 - 1), rel=0.5)
 
 
-def test_a_hint_that_the_distances_do_not_allow(model: og.OpenGCN) -> None:
-    with pytest.warns(og.OpenGCNWarning, match="expected a hint that the distances allow"):
-        curve = model.estimate(TEST.unlabelled(), prior=1.0)
-    assert curve.info["prior"] < 0.5
-
-
 def test_rows_that_hardly_differ(model: og.OpenGCN) -> None:
     same = np.repeat(TEST.embeddings[:3], 50, axis=0)
-    with pytest.warns(og.OpenGCNWarning, match="8 rows or more that differ, received 3"):
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
         model.estimate(same)
+    assert any("8 rows or more that differ, received 3" in str(note.message) for note in notes)

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import opengcn as og
+from opengcn.rehearsal.candidates import GRID
 from opengcn.rehearsal.readout import FULL_BATCH
 from opengcn.tenants.batch import TenantRows
 from opengcn.tenants.row import FEWEST, Question, error_row, row_schema, rows_of
@@ -84,7 +85,9 @@ def test_the_networks_read_a_batch_at_once(
     real = networks.forward
     monkeypatch.setattr(networks, "forward", lambda n, x: reads.append(x.shape[1]) or real(n, x))
     together = rows_of(question, given)
-    assert reads == [FULL_BATCH]
+    views = 4 + 1 + 1 + 1 + 4  # of the sets that can be read
+    # Each is asked about without a prior, with those of the grid, and with what D_cal suggests.
+    assert reads == [FULL_BATCH] * -(-views * (len(GRID) + 2) // FULL_BATCH)
     assert [row["status"][:5] for row in together] == ["ok", "ok", "too f", *["ok"] * 3, "error"]
     for one, other in zip(alone, together, strict=True):
         one.pop("seconds", None), other.pop("seconds", None)

@@ -225,14 +225,6 @@ def _tell(look: Look, found: Prediction) -> OperatingCurve:
             stacklevel=4,
         )
     curve = _curve(found, look.below, {"graphs": len(look.asked.seen), "nodes": nodes})
-    hint = look.asked.hint
-    if hint is not None and curve.info["prior"] < hint / 2:
-        warnings.warn(
-            f"{look.source}: expected a hint that the distances allow, received a share of "
-            f"same-class pairs of {hint:.2g}; at most {curve.info['prior']:.2g} are near enough",
-            OpenGCNWarning,
-            stacklevel=4,
-        )
     return with_copies(curve, look.copies) if look.copies.max() > 1 else curve
 
 
