@@ -221,7 +221,8 @@ def test_light_dark_and_print(opened) -> None:
     def prefer(scheme: str, media: str = "screen") -> None:
         wish = [{"name": "prefers-color-scheme", "value": scheme}]
         opened.send("Emulation.setEmulatedMedia", media=media, features=wish)
-        opened.evaluate("new Promise(requestAnimationFrame)")  # then the page knows
+        for _ in range(5):  # frames: then the page knows, on a busy machine too
+            opened.evaluate("new Promise(requestAnimationFrame)")
 
     prefer("dark")
     assert paper() < 50
