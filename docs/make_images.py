@@ -77,8 +77,8 @@ def draw_rehearsals(train: og.EmbeddingSet) -> Figure:
     ax = figure.subplots()
     rng = np.random.default_rng(0)
     world = World.of(train, rng)
-    for _ in range(REHEARSALS):
-        episode = draw_episode(world, rng)
+    for e in range(REHEARSALS):
+        episode = draw_episode(world, rng, hard=e % 2 == 1)
         cal = og.OperatingCurve.from_labels(episode.cal, episode.cal_labels)
         test = og.OperatingCurve.from_labels(episode.test, episode.test_labels)
         there = [test.at(cal.threshold(tpr=share).distance).tpr for share in SHARES]

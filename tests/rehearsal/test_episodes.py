@@ -5,7 +5,7 @@ import pytest
 
 import opengcn as og
 from opengcn.rehearsal import episodes
-from opengcn.rehearsal.episodes import _mirrored, draw_episode
+from opengcn.rehearsal.episodes import _mirrored, _rows_of, draw_episode
 from opengcn.rehearsal.graph_profile import distances
 from opengcn.rehearsal.shifts import Shift
 from opengcn.rehearsal.worlds import World
@@ -24,7 +24,7 @@ WORLD = world()
 
 def test_episodes_are_sound() -> None:
     for seed in range(40):
-        episode = draw_episode(WORLD, np.random.default_rng(seed))
+        episode = draw_episode(WORLD, np.random.default_rng(seed), hard=seed % 2 == 1)
         for rows, labels in (
             (episode.cal, episode.cal_labels),
             (episode.test, episode.test_labels),
@@ -91,3 +91,15 @@ def test_small_worlds(classes: int, size: int) -> None:
     for seed in range(10):
         episode = draw_episode(small, np.random.default_rng(seed))
         assert (distances(episode.cal, episode.test) > 1e-3).mean() > 0.999
+
+
+def test_hard_rows_are_those_that_look_like_another_class() -> None:
+    def ease(hard: float) -> float:
+        rng = np.random.default_rng(0)
+        rows = [_rows_of(WORLD, c, 8, hard, rng) for c in range(len(WORLD.members))]
+        assert all(len(np.unique(r)) == 8 for r in rows)
+        return float(WORLD.ease[np.concatenate(rows)].mean())
+
+    assert abs(ease(0.0)) < 0.15
+    assert ease(3.0) < ease(1.0) < -0.3
+    assert len(_rows_of(WORLD, 0, 20, 3.0, np.random.default_rng(0))) == 8  # the hardest of 20

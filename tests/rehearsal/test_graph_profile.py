@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 import opengcn as og
-from opengcn.rehearsal.graph_profile import RANKS, SHARES, profile_graph
+from opengcn.rehearsal.graph_profile import RANKS, SHARES, Described, _thrown, profile_graph
 
 
 def labelled(classes: int, size: int, seed: int = 0) -> og.EmbeddingSet:
     return og.datasets.synthetic(classes, size, 16, concentration=20.0, seed=seed)
 
 
+GROUPED = len(RANKS) + len(SHARES)  # features at the end, on nodes thrown to either side
 X = labelled(12, 10).embeddings.astype(np.float32)
 
 
@@ -49,12 +50,31 @@ def test_fast_profile_is_the_naive_one() -> None:
 
 
 def test_neither_order_nor_rotation_matters() -> None:
-    """With fewer nodes than anchors every node is one."""
+    """With fewer nodes than anchors every node is one. What is thrown falls otherwise, though."""
     rng = np.random.default_rng(0)
     rotation = np.linalg.qr(rng.standard_normal((16, 16)))[0].astype(np.float32)
     base = profile_graph(X, rng).statistics
     for other in (X[rng.permutation(len(X))], X @ rotation):
-        np.testing.assert_allclose(profile_graph(other, rng).statistics, base, atol=2e-3)
+        found = profile_graph(other, rng).statistics
+        np.testing.assert_allclose(found[:-GROUPED], base[:-GROUPED], atol=2e-3)
+        np.testing.assert_allclose(found[-GROUPED:], base[-GROUPED:], atol=0.1)
+    one, other = (profile_graph(x, np.random.default_rng(1)).statistics for x in (X, X @ rotation))
+    np.testing.assert_allclose(one, other, atol=2e-3)
+
+
+@pytest.mark.parametrize("dim", [16, 300])
+def test_thrown_nodes_keep_their_spread_and_lose_their_groups(dim: int) -> None:
+    rows = og.datasets.synthetic(40, 20, dim, concentration=20.0 * dim, seed=0)
+    nodes = rows.embeddings.astype(np.float32)
+    axes = Described(nodes).axes
+    thrown = _thrown(nodes, axes, np.random.default_rng(0))
+    np.testing.assert_allclose(np.linalg.norm(thrown, axis=1), 1, atol=1e-5)
+    before, after = (np.abs((x - nodes.mean(0)) @ axes) for x in (nodes, thrown))
+    assert np.corrcoef(before.ravel(), after.ravel())[0, 1] > 0.9
+    grouped = profile_graph(nodes, np.random.default_rng(0)).statistics[-GROUPED:]
+    none_left = profile_graph(thrown, np.random.default_rng(0)).statistics[-GROUPED:]
+    assert grouped[4] < -0.1  # the eighth neighbour is of the same class
+    assert np.abs(none_left).max() < 0.1
 
 
 def test_pair_distances_are_those_of_all_pairs() -> None:

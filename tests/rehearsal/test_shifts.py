@@ -48,6 +48,7 @@ def test_neutral_changes_nothing() -> None:
         Shift(blend=0.5, blend_spread=0.3),
         Shift(scenes=0.7),
         Shift(noise=0.7),
+        Shift(noise=0.7, colour=2.0),
     ],
 )
 def test_shifts_make_classes_harder_to_tell_apart(shift: Shift) -> None:
@@ -90,8 +91,8 @@ def test_scatter_widens_some_classes_and_narrows_others() -> None:
 @pytest.mark.parametrize("gap", [True, False])
 def test_drawn_shifts_are_usable_and_repeat(gap: bool) -> None:
     for seed in range(30):
-        shift = draw_shift(WORLD, np.random.default_rng(seed), gap=gap)
-        again = draw_shift(WORLD, np.random.default_rng(seed), gap=gap)
+        shift = draw_shift(WORLD, np.random.default_rng(seed), gap=gap, uneven=not gap)
+        again = draw_shift(WORLD, np.random.default_rng(seed), gap=gap, uneven=not gap)
         assert shift.separation == again.separation
         assert (shift.damping is None) == (again.damping is None)
         within, between = spread(shift)
@@ -100,3 +101,22 @@ def test_drawn_shifts_are_usable_and_repeat(gap: bool) -> None:
         if gap:
             assert shift.pull is None
             assert shift.scenes == 0
+
+
+def test_noise_of_a_colour_follows_the_principal_axes() -> None:
+    def along_last(colour: float) -> float:
+        rows = Shift(noise=3.0, colour=colour).apply(WORLD, ROWS, LABELS, np.random.default_rng(0))
+        return float((rows @ WORLD.axes)[:, -1].std())
+
+    assert along_last(0.0) < along_last(1.0) < along_last(3.0)
+
+
+def test_an_uneven_shift_hits_some_rows_harder() -> None:
+    pull = np.full(16, 0.5, np.float32)
+
+    def off(uneven: float) -> np.ndarray:
+        shift = Shift(pull=pull, uneven=uneven)
+        rows = shift.apply(WORLD, ROWS, LABELS, np.random.default_rng(0))
+        return np.linalg.norm(rows - ROWS, axis=1)
+
+    assert off(1.0).std() > 1.5 * off(0.0).std()

@@ -45,3 +45,19 @@ def test_directions_are_unit_vectors() -> None:
     parts, rng = world(), np.random.default_rng(0)
     for _ in range(20):
         assert np.linalg.norm(parts.direction(rng)) == pytest.approx(1, abs=1e-5)
+
+
+def test_ease_tells_rows_that_look_like_another_class() -> None:
+    rng = np.random.default_rng(0)
+    means = np.eye(4, dtype=np.float32)[:3]
+    labels = np.repeat([0, 1, 2], 10)
+    X = means[labels] + 0.05 * rng.standard_normal((30, 4), np.float32)
+    X[3] = 0.45 * means[0] + 0.55 * means[2]
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    ease = World.of(og.EmbeddingSet(X, labels), np.random.default_rng(0)).ease
+    assert ease[:10].argmin() == 3
+    for c in range(3):
+        assert ease[labels == c].mean() == pytest.approx(0, abs=1e-5)
+        assert ease[labels == c].std() == pytest.approx(1, abs=1e-4)
+    alone = World.of(og.EmbeddingSet(X[:10], labels[:10]), np.random.default_rng(0))
+    assert (alone.ease == 0).all()

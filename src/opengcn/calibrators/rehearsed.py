@@ -77,9 +77,9 @@ class RehearsedOpenGCN(OpenGCN):
         Seed of episodes, weights and graphs.
     device : str, default "auto"
         Where the network runs; "auto" takes CUDA when it is there.
-    episodes : int, default 1200
-        Rehearsals on D_train, and a quarter as many on D_cal. Their cost is most of `fit`;
-        the former is paid once for each D_train.
+    episodes : int, default 2000
+        Rehearsals on D_train, half of them hard, and a quarter as many on D_cal. Their cost
+        is most of `fit`; the former is paid once for each D_train.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class RehearsedOpenGCN(OpenGCN):
         *,
         seed: int = 0,
         device: str = "auto",
-        episodes: int = 1200,
+        episodes: int = 2000,
     ) -> None:
         self.preset = preset
         self.seed = seed

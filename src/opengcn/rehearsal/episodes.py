@@ -15,6 +15,7 @@ __all__ = ["Episode", "draw_episode"]
 
 NODES = 4096  # of the largest test graph
 FEWEST = 40  # of the smallest
+HARD, HARDEST = 0.8, 3.0  # how often a shift leaves hard rows, if it may, and how hard at most
 GAP, SHIFTED = 0.65, 0.6  # how often the open world differs from D_train, and D_test from D_cal
 
 Floats = NDArray[np.float32]
@@ -39,7 +40,9 @@ class Episode:
     test_labels: Ints
 
 
-def draw_episode(world: World, rng: np.random.Generator, *, gap: bool = True) -> Episode:
+def draw_episode(
+    world: World, rng: np.random.Generator, *, gap: bool = True, hard: bool = False
+) -> Episode:
     """Draw an episode.
 
     Classes of D_train are divided between the two sets. The test set has from a handful to
@@ -55,6 +58,8 @@ def draw_episode(world: World, rng: np.random.Generator, *, gap: bool = True) ->
         Source of randomness.
     gap : bool, default True
         Whether there may be a gap: not when the world is an open one already, as D_cal is.
+    hard : bool, default False
+        Whether a shift may hit rows unevenly and leave those that look like another class.
 
     Returns
     -------
@@ -74,7 +79,9 @@ def draw_episode(world: World, rng: np.random.Generator, *, gap: bool = True) ->
     copies = -(-len(sizes) // len(parents_pool))
     parents = np.concatenate([rng.permutation(parents_pool) for _ in range(copies)])[: len(sizes)]
     copy = np.repeat(np.arange(copies) + first, len(parents_pool))[: len(sizes)]
-    rows = [rng.permutation(world.members[p])[:s] for p, s in zip(parents, sizes, strict=True)]
+    shifted = rng.random() < SHIFTED
+    hardness = HARDEST * rng.random() if hard and shifted and rng.random() < HARD else 0.0
+    rows = [_rows_of(world, p, s, hardness, rng) for p, s in zip(parents, sizes, strict=True)]
 
     cal_labels, test_labels = _labels(cal_rows), _labels(rows)
     known = world.images[np.concatenate(cal_rows)] + world.centre
@@ -86,9 +93,24 @@ def draw_episode(world: World, rng: np.random.Generator, *, gap: bool = True) ->
         both = np.concatenate([known, test])
         both = draw_shift(world, rng, gap=True).apply(world, both, labels, rng)
         known, test = both[:split], both[split:]
-    if rng.random() < SHIFTED:
-        test = draw_shift(world, rng, gap=False).apply(world, test, test_labels, rng)
+    if shifted:
+        shift = draw_shift(world, rng, gap=False, uneven=hard)
+        test = shift.apply(world, test, test_labels, rng)
     return Episode(on_the_sphere(known), cal_labels, on_the_sphere(test), test_labels)
+
+
+def _rows_of(world: World, c: int, count: int, hardness: float, rng: np.random.Generator) -> Ints:
+    """Return rows of a class at random, rather those that look like another class.
+
+    That is what a corrupted image does: where it is, others are, and nothing but its label
+    tells that it should not be there. Invented noise shows, and so is easy to see through.
+    """
+    members = world.members[c]
+    if not hardness:
+        return rng.permutation(members)[:count]
+    count = min(count, max(2, round(len(members) * (1 - 0.2 * hardness))))
+    order = np.argsort(hardness * world.ease[members] - rng.gumbel(size=len(members)))
+    return members[order][:count]
 
 
 def _class_sizes(world: World, nodes: int, rng: np.random.Generator) -> Ints:

@@ -23,13 +23,14 @@ from opengcn.rehearsal.reference import LEVELS, Reference
 from opengcn.rehearsal.worlds import World
 from opengcn.threads import cores, one_blas_thread
 
-__all__ = ["Examples", "View", "rehearse", "view"]
+__all__ = ["SCHOOLS", "Examples", "View", "rehearse", "view"]
 
 COMPARED = 128  # rows of the reference that are compared with the graph
 AT_LEVELS = [0, 2, 6, 12, 18]  # quantiles of the reference at which pairs are counted
 AT_SHARES = np.array([0.3, 0.4, 0.5, 0.6, 0.7, 0.8])  # and at these shares of the mean distance
 FEWEST_PAIRS = 6  # same-class pairs that an episode needs in either set
 FEWEST_NODES = 8
+SCHOOLS = 2  # of episodes, in turn: see `rehearse`
 OVERLAP = 0.1  # of episodes let classes of the reference into the test set: it does happen
 
 Floats = NDArray[np.float32]
@@ -136,9 +137,17 @@ def _share(ordered: Floats, points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def rehearse(
-    world: World, count: int, seed: int, *, gap: bool = True, progress: bool = True
+    world: World,
+    count: int,
+    seed: int,
+    *,
+    gap: bool = True,
+    progress: bool = True,
 ) -> Examples:
     """Draw episodes and look at each.
+
+    They are of two schools in turn, mild and hard ones: nobody knows what life will be like,
+    and where what is learned from either differs, that shows how little.
 
     Parameters
     ----------
@@ -161,7 +170,7 @@ def rehearse(
 
     def one(e: int) -> tuple[View, Reference, NDArray[Any], float]:
         rng = np.random.default_rng([seed, e])
-        episode, within = _usable(world, rng, gap)
+        episode, within = _usable(world, rng, gap, hard=e % SCHOOLS == 1)
         reference = Reference.of_rows(episode.cal, episode.cal_labels)
         nodes = episode.test
         profile = profile_graph(nodes, rng)
@@ -190,10 +199,12 @@ def rehearse(
     return Examples(*(np.asarray(part, np.float32) for part in stacked))
 
 
-def _usable(world: World, rng: np.random.Generator, gap: bool) -> tuple[Episode, Floats]:
+def _usable(
+    world: World, rng: np.random.Generator, gap: bool, *, hard: bool
+) -> tuple[Episode, Floats]:
     """Draw until both sets have some same-class pairs; return those of the test set as well."""
     for _ in range(1000):
-        episode = draw_episode(world, rng, gap=gap)
+        episode = draw_episode(world, rng, gap=gap, hard=hard)
         if rng.random() < OVERLAP:
             episode = _overlapping(episode, rng)
         within = _within(episode.test, episode.test_labels)

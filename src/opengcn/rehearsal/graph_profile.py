@@ -31,7 +31,6 @@ SHARES = np.array(
     [0.001, 0.002, 0.004, 0.008, 0.012, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.32, 0.5, 0.8]
 )
 SHARED = 2 * (len(RANKS) + len(SHARES) + 2) + 2  # place of the share of neighbours in common
-SPREAD_OF = [0, 2, 6, 9, 11]  # rank features whose 10 % and 90 % quantiles over nodes are kept
 THIN = 4  # of the anchors' distances, one in so many is kept for the distribution of all pairs
 
 Floats = NDArray[np.float32]
@@ -123,6 +122,7 @@ class Described:
         self._known = np.zeros(n, bool)
         self._profile = np.empty((n, len(RANKS) + len(SHARES) + 2), np.float32)
         self._near = np.empty((n, self.reach), np.int32)
+        self._scattered: Floats | None = None
 
     def of(self, rows: NDArray[Any]) -> tuple[Floats, NDArray[np.int32]]:
         """Describe some nodes.
@@ -150,6 +150,42 @@ class Described:
         if new.any():
             self._profile[rows[new]], self._near[rows[new]] = _describe(d[new], self.reach)
             self._known[rows] = True
+
+    def scattered(self, rows: NDArray[Any], rng: np.random.Generator) -> Floats:
+        """Return what the graph would show at ranks and shares (21,) had it no classes.
+
+        Each node keeps how far it is from the centre along each principal axis, and is
+        thrown to either side at random. So spread, dimension and outliers stay, and groups
+        are gone: nearer neighbours than these show are the work of groups.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (r,)
+            From which nodes to look.
+        rng : Generator
+            Throws.
+
+        Returns
+        -------
+        profile : ndarray of shape (21,)
+            Mean over the nodes, relative to the mean distance; worked out once.
+        """
+        if self._scattered is None:
+            d = _from(_thrown(self.nodes, self.axes, rng), rows)
+            d.sort(axis=1)
+            d = d[:, 1:]
+            self._scattered = rank_profile(d, max(float(d.mean()), 1e-6)).mean(0)
+        return self._scattered
+
+    @cached_property
+    def axes(self) -> Floats:
+        """Principal axes (D, a) in columns, those of some nodes if D is large."""
+        centred = self.nodes - self.nodes.mean(0)
+        if centred.shape[1] <= ANCHORS:
+            return np.asarray(np.linalg.eigh(centred.T @ centred)[1], np.float32)
+        step = -(-len(centred) // ANCHORS)
+        some = centred[::step]
+        return np.asarray(np.linalg.svd(some, full_matrices=False)[2].T, np.float32)
 
     @cached_property
     def variance(self) -> NDArray[Any]:
@@ -207,16 +243,18 @@ def profile_graph(graph: Floats | Described, rng: np.random.Generator) -> GraphP
     total = max(float(variance.sum()), 1e-12)
     top = np.zeros(3)
     top[-min(3, len(variance)) :] = variance[-3:] / total
+    at_ranks = own[:, : len(RANKS) + len(SHARES)].mean(0)
+    scattered = described.scattered(anchors, rng)
+    grouped = np.log(np.maximum(at_ranks, 1e-3) / np.maximum(scattered, 1e-3))
     statistics = np.concatenate(
         [
             by_node.mean(0),
-            own.std(0),
             overlap.std(0),
-            np.quantile(own[:, SPREAD_OF], [0.1, 0.9], axis=0).ravel(),
             np.quantile(overlap[:, :3], [0.1, 0.9], axis=0).ravel(),
             [mean, np.log(total**2 / max(float((variance**2).sum()), 1e-12))],
             top,
             [np.log(n)],
+            grouped,
         ]
     ).astype(np.float32)
     d[np.arange(len(anchors)), anchors] = np.nan  # not a pair: sorts to the end
@@ -235,6 +273,17 @@ def _from(nodes: Floats, rows: NDArray[Any]) -> Floats:
     d = distances(nodes[rows], nodes)
     d[np.arange(len(rows)), rows] = -1  # a node comes first in its own row, before duplicates
     return d
+
+
+def _thrown(nodes: Floats, axes: Floats, rng: np.random.Generator) -> Floats:
+    """Return unit vectors with each coordinate about the centre mirrored, or not, at random."""
+    centre = nodes.mean(0)
+    along = (nodes - centre) @ axes
+    beside = nodes - centre - along @ axes.T  # nothing, unless there are fewer axes than dimensions
+    signs = rng.integers(2, size=along.shape, dtype=np.int8) * np.float32(2) - 1
+    thrown = centre + (along * signs) @ axes.T + beside * signs[:, :1]
+    thrown /= np.maximum(np.linalg.norm(thrown, axis=1, keepdims=True), 1e-12)
+    return np.asarray(thrown, np.float32)
 
 
 def _describe(d: Floats, k: int) -> tuple[Floats, NDArray[np.int64]]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from opengcn.progress import progress_bar
 from opengcn.rehearsal.candidates import candidates, plausible
-from opengcn.rehearsal.examples import Examples
+from opengcn.rehearsal.examples import SCHOOLS, Examples
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.reading_network import (
     BATCH,
@@ -32,7 +32,8 @@ from opengcn.threads import one_torch_thread
 
 __all__ = ["Prediction", "Readout"]
 
-FOLDS = 5  # networks, each trained without a fifth of the examples
+FOLDS = 5  # networks of a school, each trained without a fifth of its examples
+DOUBT = 1.5  # error of the readout, over how far the schools differ
 STEPS, RATE = 1500, 2e-3
 OWN_STEPS, OWN_RATE, OWN_SHARE = 400, 1e-3, 0.3  # when D_cal's own rehearsals are added
 FEW, ENOUGH = 0.6, 1000  # error of the readout where few pairs are seen, over their square root
@@ -78,7 +79,7 @@ class Readout:
     Attributes
     ----------
     networks : ReadingNetworks
-        One a fold, and, once it is taught on D_cal, another one a fold.
+        One a fold of each school, and, once it is taught on D_cal, as many again.
     middle, scale : ndarray of shape (F,)
         Mean and standard deviation of the features.
     stretch : float
@@ -114,10 +115,11 @@ class Readout:
         """
         middle = examples.features.mean(0)
         scale = examples.features.std(0) + 1e-4
-        order = np.random.default_rng(seed).permutation(len(examples))
-        folds = order[: len(order) // FOLDS * FOLDS].reshape(FOLDS, -1)
-        rows = np.stack([np.delete(folds, k, 0).ravel() for k in range(FOLDS)])
-        steps = min(STEPS, STEPS_AN_EXAMPLE * len(examples))
+        order = np.random.default_rng(seed).permuted(_by_school(examples), axis=1)
+        folds = order[:, : order.shape[1] // FOLDS * FOLDS].reshape(SCHOOLS, FOLDS, -1)
+        others = [[np.delete(of, k, 0).ravel() for k in range(FOLDS)] for of in folds]
+        rows, folds = np.concatenate(others), np.concatenate(folds)
+        steps = min(STEPS, STEPS_AN_EXAMPLE * order.shape[1])
         lessons = Lessons.of(examples, middle, scale, device)
         with (
             _TRAINING,
@@ -125,7 +127,7 @@ class Readout:
             progress_bar("Learning to read graphs", steps, show=progress) as advance,
             _own_randomness(seed, device),
         ):
-            networks = ReadingNetworks(FOLDS, examples.features.shape[1]).to(device)
+            networks = ReadingNetworks(SCHOOLS * FOLDS, examples.features.shape[1]).to(device)
             rng = np.random.default_rng([seed, 0])
             lesson = [(lessons, rows, BATCH)]
             teach(networks, lesson, rng, steps=steps, rate=RATE, advance=advance)
@@ -157,10 +159,10 @@ class Readout:
         networks = deepcopy(self.networks)
         sizes = (BATCH - int(OWN_SHARE * BATCH), int(OWN_SHARE * BATCH))
         lessons = [
-            (Lessons.of(e, self.middle, self.scale, device), _all(e), size)
+            (Lessons.of(e, self.middle, self.scale, device), _of_school(e), size)
             for e, size in zip((examples, own), sizes, strict=True)
         ]
-        steps = min(OWN_STEPS, STEPS_AN_EXAMPLE * len(own))
+        steps = min(OWN_STEPS, STEPS_AN_EXAMPLE * len(own) // SCHOOLS)
         with (
             _TRAINING,
             one_torch_thread(),
@@ -269,10 +271,11 @@ class Readout:
         )
         known, log_priors = reference.quantiles, candidates(asked)
         reads = known * np.exp(moves[:, 1:])
-        plain, taught = reads[:FOLDS].mean(0), reads[-FOLDS:].mean(0)
+        mild, hard = reads[-SCHOOLS * FOLDS : -FOLDS].mean(0), reads[-FOLDS:].mean(0)
+        plain, taught = reads[: SCHOOLS * FOLDS].mean(0), (mild + hard) / 2
         pairs = np.maximum(np.exp(log_priors) * asked.nodes * (asked.nodes - 1) / 2, 1)
         few = FEW * np.maximum(pairs**-0.5 - ENOUGH**-0.5, 0)
-        apart = np.abs(taught - plain).mean(1)
+        apart = np.hypot(np.abs(taught - plain).mean(1), DOUBT * np.abs(hard - mild).mean(1))
         move = taught - known
         trusted, evidence = weigh(move, reference.error, apart, few)
         likely = plausible(log_priors, priors[:, 0].mean(), asked) + EVIDENCE * evidence
@@ -314,8 +317,14 @@ def _own_randomness(seed: int, device: torch.device) -> Iterator[None]:
         yield
 
 
-def _all(examples: Examples) -> NDArray[np.int64]:
-    return np.tile(np.arange(len(examples)), (FOLDS, 1))
+def _by_school(examples: Examples) -> NDArray[np.int64]:
+    """Return the examples (s, m) of each school: they come in turn."""
+    return np.arange(len(examples) // SCHOOLS * SCHOOLS).reshape(-1, SCHOOLS).T
+
+
+def _of_school(examples: Examples) -> NDArray[np.int64]:
+    """Return, for each network (k, m), the examples of its school."""
+    return np.repeat(_by_school(examples), FOLDS, axis=0)
 
 
 def _joined(one: ReadingNetworks, other: ReadingNetworks) -> ReadingNetworks:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opengcn.rehearsal.worlds import World
+from opengcn.rehearsal.worlds import World, unit_vector
 
 __all__ = ["Shift", "draw_shift", "on_the_sphere"]
 
@@ -40,8 +40,12 @@ class Shift:
     scenes, scene_count : float, int
         Strength and number of groups that have nothing to do with the classes
         (backgrounds, cameras).
-    noise : float
-        Strength of noise without structure.
+    noise, colour : float
+        Strength of noise, and how much of it lies along the principal axes: its spread
+        along each goes with theirs to this power. At 0 it has no structure.
+    uneven : float
+        Standard deviation over the rows of the logarithm of how hard blend, scenes, noise
+        and pull hit them.
     pull : ndarray of shape (D,) or None
         A direction that the whole set leans to.
     damping : ndarray of shape (D, D) or None
@@ -58,6 +62,8 @@ class Shift:
     scenes: float = 0.0
     scene_count: int = 8
     noise: float = 0.0
+    colour: float = 0.0
+    uneven: float = 0.0
     pull: Floats | None = None
     damping: Floats | None = None
 
@@ -90,6 +96,7 @@ class Shift:
         def by_class() -> Floats:
             return rng.standard_normal((classes, 1), np.float32)
 
+        hit = np.exp(np.float32(self.uneven) * rng.standard_normal((len(rows), 1), np.float32))
         if self.families:
             count = max(2, int(classes**self.family_power))
             common = images(count)[rng.integers(count, size=classes)]
@@ -99,25 +106,26 @@ class Shift:
             rows = rows + ((factor - 1) * (_means(rows, labels) - rows.mean(0)))[labels]
         if self.blend:
             factor = self.blend * (1 + self.blend_spread * by_class()).clip(0, 2.5)
-            rows = rows + factor[labels] * images(len(rows))
+            rows = rows + hit * factor[labels] * images(len(rows))
         if self.scatter_spread:
             means = _means(rows, labels)[labels]
             rows = means + np.exp(self.scatter_spread * by_class())[labels] * (rows - means)
         if self.scenes:
             scene = images(self.scene_count)[rng.integers(self.scene_count, size=len(rows))]
-            rows = rows + np.float32(self.scenes) * scene
+            rows = rows + np.float32(self.scenes) * hit * scene
         if self.noise:
-            size = np.float32(self.noise / np.sqrt(world.dim))
-            rows = rows + size * rng.standard_normal(rows.shape, np.float32)
+            along = unit_vector(np.maximum(world.spread, 1e-6) ** np.float32(self.colour))
+            noise = (along * rng.standard_normal(rows.shape, np.float32)) @ world.axes.T
+            rows = rows + np.float32(self.noise) * hit * noise
         if self.pull is not None:
-            rows = rows + self.pull
+            rows = rows + hit * self.pull
         if self.damping is not None:
             centre = rows.mean(0)
             rows = (rows - centre) @ self.damping + centre
         return on_the_sphere(rows)
 
 
-def draw_shift(world: World, rng: np.random.Generator, *, gap: bool) -> Shift:
+def draw_shift(world: World, rng: np.random.Generator, *, gap: bool, uneven: bool = False) -> Shift:
     """Draw a shift at random.
 
     Parameters
@@ -130,6 +138,9 @@ def draw_shift(world: World, rng: np.random.Generator, *, gap: bool) -> Shift:
         True draws the gap between classes that the embedder has seen and others, which
         D_cal and D_test share: classes closer together, wider, grouped in families. False
         draws what happens to D_test alone: as before, and scenes and a pull.
+    uneven : bool, default False
+        Whether the latter may hit some rows harder than others, with noise along the
+        principal axes.
 
     Returns
     -------
@@ -155,6 +166,8 @@ def draw_shift(world: World, rng: np.random.Generator, *, gap: bool) -> Shift:
         scenes=sometimes(0.0 if gap else 0.3, 0.8 * u()),
         scene_count=int(np.exp(rng.uniform(np.log(8), np.log(300)))),
         noise=sometimes(0.2 if gap else 0.4, 0.8 * u() * u()),
+        colour=3 * u() if uneven else 0.0,
+        uneven=sometimes(0.7 if uneven else 0.0, 1.2 * u()),
         pull=np.float32(pull) * world.direction(rng) if pull else None,
         damping=_damping(world, rng) if u() < (0.3 if gap else 0.4) else None,
     )

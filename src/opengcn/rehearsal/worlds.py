@@ -33,15 +33,22 @@ class World:
     axes : ndarray of shape (D, D)
         Principal axes, in columns. Mirroring along them makes a class elsewhere in space
         that keeps its shape, and keeps the covariance of the whole.
+    spread : ndarray of shape (D,)
+        Standard deviation along each principal axis.
     other_axes : ndarray of shape (D, D)
         A random orthonormal basis, in columns.
+    ease : ndarray of shape (n,)
+        How much nearer a row is to the mean of its class than to any other; in each class
+        with mean 0 and standard deviation 1.
     """
 
     centre: Floats
     images: Floats
     members: tuple[Ints, ...]
     axes: Floats
+    spread: Floats
     other_axes: Floats
+    ease: Floats
 
     @classmethod
     def of(cls, train: EmbeddingSet, rng: np.random.Generator) -> Self:
@@ -66,9 +73,10 @@ class World:
         members = tuple(np.split(order, np.flatnonzero(np.diff(codes[order])) + 1))
         centre = X.mean(0)
         images = X - centre
-        axes = np.linalg.eigh(images.T @ images)[1].astype(np.float32)
+        variance, axes = np.linalg.eigh(images.T @ images / np.float32(len(images)))
+        spread = np.sqrt(np.maximum(variance, 0))
         other = np.linalg.qr(rng.standard_normal(axes.shape))[0].astype(np.float32)
-        return cls(centre, images, members, axes, other)
+        return cls(centre, images, members, axes, spread, other, _ease(images, members))
 
     @property
     def dim(self) -> int:
@@ -113,3 +121,19 @@ def _some_rows(codes: NDArray[Any], rng: np.random.Generator) -> Ints:
     first = np.flatnonzero(np.r_[True, np.diff(codes[rows]) > 0])
     rank = np.arange(len(rows)) - np.repeat(first, np.diff(np.r_[first, len(rows)]))
     return np.sort(rows[rank < max(2, ROWS // len(first))])
+
+
+def _ease(images: Floats, members: tuple[Ints, ...]) -> Floats:
+    """Return the attribute of that name."""
+    means = np.stack([images[rows].mean(0) for rows in members])
+    half = (means**2).sum(1) / 2
+    ease = np.zeros(len(images), np.float32)
+    if len(members) == 1:
+        return ease
+    for c, rows in enumerate(members):
+        near = images[rows] @ means.T - half  # half the squared distance, up to sign and a constant
+        own = near[:, c].copy()
+        near[:, c] = -np.inf
+        margin = own - near.max(1)
+        ease[rows] = (margin - margin.mean()) / max(float(margin.std()), 1e-6)
+    return ease
