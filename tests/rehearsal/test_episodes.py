@@ -84,12 +84,13 @@ def test_mirror_images_keep_the_shape_of_a_class() -> None:
     assert np.linalg.norm(first.mean(0) - second.mean(0)) > 0.1
 
 
+@pytest.mark.parametrize("hard", [False, True])
 @pytest.mark.parametrize(("classes", "size"), [(2, 8), (3, 4), (5, 100)])
-def test_small_worlds(classes: int, size: int) -> None:
+def test_small_worlds(classes: int, size: int, hard: bool) -> None:
     """No row is in both sets, even when classes must play in both."""
     small = world(classes, size)
     for seed in range(10):
-        episode = draw_episode(small, np.random.default_rng(seed))
+        episode = draw_episode(small, np.random.default_rng(seed), hard=hard)
         assert (distances(episode.cal, episode.test) > 1e-3).mean() > 0.999
 
 

@@ -77,6 +77,16 @@ def test_thrown_nodes_keep_their_spread_and_lose_their_groups(dim: int) -> None:
     assert np.abs(none_left).max() < 0.1
 
 
+def test_many_small_classes_in_many_dimensions_are_undone_too() -> None:
+    """More classes than there are axes: what lies beside these must be thrown as well."""
+    rows = og.datasets.synthetic(500, 4, 512, concentration=10_000.0, seed=0)
+    graph = Described(rows.embeddings.astype(np.float32))
+    nearest = graph.scattered(np.arange(256), np.random.default_rng(0))[0]
+    own = graph.of(np.arange(256))[0][:, 0].mean()
+    assert own < 0.5
+    assert nearest > 0.8
+
+
 def test_pair_distances_are_those_of_all_pairs() -> None:
     profile = profile_graph(X[:40], np.random.default_rng(0))
     i, j = np.nonzero(~np.eye(40, dtype=bool))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import torch
@@ -51,12 +53,40 @@ def predict(
 def test_it_beats_the_reference_on_new_episodes(examples: Examples) -> None:
     model = trained(examples)
     new = rehearse(world(seed=1), 40, seed=99, progress=False)
-    before, after = [], []
-    for e in range(len(new)):
-        found = predict(model, new, e)
-        after.append(np.abs(found.quantiles - new.truth[e]).mean())
-        before.append(np.abs(new.reference[e] - new.truth[e]).mean())
-    assert np.mean(after) < 0.85 * np.mean(before)  # half of them are hard
+    found = [predict(model, new, e).quantiles for e in range(len(new))]
+    after = np.abs(np.array(found) - new.truth).mean(1)
+    before = np.abs(new.reference - new.truth).mean(1)
+    assert after.mean() < 0.85 * before.mean()  # half of them are hard
+
+
+def test_schools_come_in_turn(examples: Examples) -> None:
+    odd = Examples(*(getattr(examples, f.name)[:11] for f in fields(Examples)))
+    assert readout._by_school(odd).tolist() == [[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]
+    assert (readout._of_school(odd)[: readout.FOLDS] % 2 == 0).all()
+    assert (readout._of_school(odd)[readout.FOLDS :] % 2 == 1).all()
+
+
+def test_schools_that_differ_leave_the_word_to_the_reference(examples: Examples) -> None:
+    """Both say a move of 0.1 on average; one pair of schools agrees, the other does not."""
+    model = trained(examples)
+
+    def told(mild: float, hard: float) -> tuple[float, float]:
+        arrays = model.arrays()
+        for name in ("move.weight", "spread.weight", "prior.weight"):
+            arrays[name] = np.zeros_like(arrays[name])
+        for name in ("spread.bias", "prior.bias"):
+            arrays[name] = np.full_like(arrays[name], -4.0)
+        moves = np.repeat([mild, hard], readout.FOLDS)[:, None, None]
+        arrays["move.bias"] = np.broadcast_to(moves, arrays["move.bias"].shape).astype("f4")
+        forced = Readout.of_arrays(arrays, model.stretch, CPU)
+        found = predict(forced, examples, 0, hint=0.1, error=0.01)
+        off = np.abs(found.quantiles - examples.reference[0]).mean()
+        return float(off), float((found.high - found.low).mean())
+
+    agreed, narrow = told(0.1, 0.1)
+    doubted, wide = told(0.0, 0.2)
+    assert doubted < 0.7 * agreed
+    assert wide > 1.5 * narrow
 
 
 def test_predictions_are_sound(examples: Examples) -> None:

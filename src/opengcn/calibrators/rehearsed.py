@@ -61,11 +61,11 @@ class Look:
 class RehearsedOpenGCN(OpenGCN):
     """Reads how a set's same-class distances differ from D_cal's off the set's own graph.
 
-    What ``OpenGCN()`` makes. From D_train it makes a thousand rehearsals of the real task:
+    What ``OpenGCN()`` makes. From D_train it makes thousands of rehearsals of the real task:
     some classes stand for D_cal, others for D_test, with more or fewer classes, long tails,
-    and shifts in embedding space. Of each rehearsed test set it takes what a graph shows
-    without labels (distances to neighbours and to theirs, shared neighbours, and how near
-    D_cal's rows come), and a small network learns from that how far each quantile of the
+    and shifts in embedding space, mild and hard. Of each rehearsed test set it takes what a
+    graph shows without labels (distances to neighbours and to theirs, shared neighbours, and
+    how near D_cal's rows come), and small networks learn from that how far each quantile of the
     same-class distances lies from D_cal's. TNR is that of all pairs, less the estimated
     same-class pairs among them. See docs/default.md for the reasons and the figures.
 

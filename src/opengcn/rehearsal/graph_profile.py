@@ -168,7 +168,8 @@ class Described:
         Returns
         -------
         profile : ndarray of shape (21,)
-            Mean over the nodes, relative to the mean distance; worked out once.
+            Mean over the nodes, relative to the mean distance; worked out once, from the nodes
+        given first.
         """
         if self._scattered is None:
             d = _from(_thrown(self.nodes, self.axes, rng), rows)
@@ -183,8 +184,7 @@ class Described:
         centred = self.nodes - self.nodes.mean(0)
         if centred.shape[1] <= ANCHORS:
             return np.asarray(np.linalg.eigh(centred.T @ centred)[1], np.float32)
-        step = -(-len(centred) // ANCHORS)
-        some = centred[::step]
+        some = centred[np.linspace(0, len(centred) - 1, min(len(centred), ANCHORS)).astype(int)]
         return np.asarray(np.linalg.svd(some, full_matrices=False)[2].T, np.float32)
 
     @cached_property
@@ -222,7 +222,8 @@ def profile_graph(graph: Floats | Described, rng: np.random.Generator) -> GraphP
     Returns
     -------
     profile : GraphProfile
-        Equal for equal graphs and generators.
+        Equal for equal graphs and generators; of a graph already described, what was
+        worked out then is used again.
     """
     described = graph if isinstance(graph, Described) else Described(graph)
     nodes, k = described.nodes, described.reach
@@ -278,12 +279,19 @@ def _from(nodes: Floats, rows: NDArray[Any]) -> Floats:
 def _thrown(nodes: Floats, axes: Floats, rng: np.random.Generator) -> Floats:
     """Return unit vectors with each coordinate about the centre mirrored, or not, at random."""
     centre = nodes.mean(0)
-    along = (nodes - centre) @ axes
-    beside = nodes - centre - along @ axes.T  # nothing, unless there are fewer axes than dimensions
-    signs = rng.integers(2, size=along.shape, dtype=np.int8) * np.float32(2) - 1
-    thrown = centre + (along * signs) @ axes.T + beside * signs[:, :1]
+    centred = nodes - centre
+    along = centred @ axes
+    thrown = (along * _signs(along.shape, rng)) @ axes.T
+    if axes.shape[1] < len(axes):  # beyond these axes, along the coordinates as they are
+        beside = centred - along @ axes.T
+        thrown += beside * _signs(beside.shape, rng)
+    thrown += centre
     thrown /= np.maximum(np.linalg.norm(thrown, axis=1, keepdims=True), 1e-12)
     return np.asarray(thrown, np.float32)
+
+
+def _signs(shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+    return rng.integers(2, size=shape, dtype=np.int8) * np.float32(2) - 1
 
 
 def _describe(d: Floats, k: int) -> tuple[Floats, NDArray[np.int64]]:

@@ -33,7 +33,7 @@ from opengcn.threads import one_torch_thread
 __all__ = ["Prediction", "Readout"]
 
 FOLDS = 5  # networks of a school, each trained without a fifth of its examples
-DOUBT = 1.5  # error of the readout, over how far the schools differ
+DOUBT = 0.75  # error of the readout, over how far the schools differ
 STEPS, RATE = 1500, 2e-3
 OWN_STEPS, OWN_RATE, OWN_SHARE = 400, 1e-3, 0.3  # when D_cal's own rehearsals are added
 FEW, ENOUGH = 0.6, 1000  # error of the readout where few pairs are seen, over their square root

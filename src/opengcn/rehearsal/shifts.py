@@ -114,7 +114,8 @@ class Shift:
             scene = images(self.scene_count)[rng.integers(self.scene_count, size=len(rows))]
             rows = rows + np.float32(self.scenes) * hit * scene
         if self.noise:
-            along = unit_vector(np.maximum(world.spread, 1e-6) ** np.float32(self.colour))
+            spread = np.maximum(world.spread / max(float(world.spread.max()), 1e-12), 1e-6)
+            along = unit_vector(spread ** np.float32(self.colour))
             noise = (along * rng.standard_normal(rows.shape, np.float32)) @ world.axes.T
             rows = rows + np.float32(self.noise) * hit * noise
         if self.pull is not None:

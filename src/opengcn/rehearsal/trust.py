@@ -37,7 +37,8 @@ def weigh(
     reference_error : float
         Expected absolute error of D_cal's quantiles, from its classes.
     apart : ndarray of shape (c,)
-        Further error of each: how far networks that know D_cal are from those that do not.
+        Further error of each: how far networks that know D_cal are from those that do not,
+        and those that have learned from mild rehearsals from those of hard ones.
     few : ndarray of shape (c,) or float, default 0
         What follows from few pairs. It is no evidence: a reading that is next to impossible
         must not be likely for that.

@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opengcn.embeddings import EmbeddingSet
+from opengcn.threads import one_blas_thread
 
 __all__ = ["World", "unit_vector"]
 
 ROWS = 32_768  # of D_train that are kept: a few hundred classes are plenty to rehearse on
+
+BLOCK = 1024  # rows that are compared with all classes at once
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -66,6 +69,11 @@ class World:
         world : World
             Classes of one row are left out.
         """
+        with one_blas_thread():  # the number of cores must not change a bit
+            return cls._of(train, rng)
+
+    @classmethod
+    def _of(cls, train: EmbeddingSet, rng: np.random.Generator) -> Self:
         rows = _some_rows(train.codes, rng)
         X: Floats = np.asarray(train.take(rows), np.float32)
         codes = np.unique(train.codes[rows], return_inverse=True)[1]
@@ -73,7 +81,7 @@ class World:
         members = tuple(np.split(order, np.flatnonzero(np.diff(codes[order])) + 1))
         centre = X.mean(0)
         images = X - centre
-        variance, axes = np.linalg.eigh(images.T @ images / np.float32(len(images)))
+        variance, axes = np.linalg.eigh(images.T @ images / np.float32(max(len(images), 1)))
         spread = np.sqrt(np.maximum(variance, 0))
         other = np.linalg.qr(rng.standard_normal(axes.shape))[0].astype(np.float32)
         return cls(centre, images, members, axes, spread, other, _ease(images, members))
@@ -125,15 +133,24 @@ def _some_rows(codes: NDArray[Any], rng: np.random.Generator) -> Ints:
 
 def _ease(images: Floats, members: tuple[Ints, ...]) -> Floats:
     """Return the attribute of that name."""
+    ease = np.zeros(len(images), np.float32)
+    if len(members) < 2:
+        return ease
     means = np.stack([images[rows].mean(0) for rows in members])
     half = (means**2).sum(1) / 2
-    ease = np.zeros(len(images), np.float32)
-    if len(members) == 1:
-        return ease
-    for c, rows in enumerate(members):
-        near = images[rows] @ means.T - half  # half the squared distance, up to sign and a constant
-        own = near[:, c].copy()
-        near[:, c] = -np.inf
-        margin = own - near.max(1)
-        ease[rows] = (margin - margin.mean()) / max(float(margin.std()), 1e-6)
+    order, size = np.concatenate(members), np.array([len(rows) for rows in members])
+    own_class = np.repeat(np.arange(len(members)), size)
+    margin = np.empty(len(order), np.float32)
+    for start in range(0, len(order), BLOCK):
+        part = slice(start, start + BLOCK)
+        near = images[order[part]] @ means.T
+        near -= half  # half the squared distance, up to its sign and a constant
+        at = np.arange(len(near)), own_class[part]
+        own = near[at]
+        near[at] = -np.inf
+        margin[part] = own - near.max(1)
+    first = np.cumsum(size) - size
+    margin -= np.repeat(np.add.reduceat(margin, first) / size, size)
+    spread = np.sqrt(np.add.reduceat(margin**2, first) / size)
+    ease[order] = margin / np.repeat(np.maximum(spread, 1e-6), size)
     return ease
