@@ -61,7 +61,7 @@ class Look:
 class RehearsedOpenGCN(OpenGCN):
     """Reads how a set's same-class distances differ from D_cal's off the set's own graph.
 
-    What ``OpenGCN()`` makes. From D_train it makes thousands of rehearsals of the real task:
+    What ``OpenGCN()`` makes. From D_train it makes two thousand rehearsals of the task:
     some classes stand for D_cal, others for D_test, with more or fewer classes, long tails,
     and shifts in embedding space, mild and hard. Of each rehearsed test set it takes what a
     graph shows without labels (distances to neighbours and to theirs, shared neighbours, and

@@ -137,12 +137,7 @@ def _share(ordered: Floats, points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def rehearse(
-    world: World,
-    count: int,
-    seed: int,
-    *,
-    gap: bool = True,
-    progress: bool = True,
+    world: World, count: int, seed: int, *, gap: bool = True, progress: bool = True
 ) -> Examples:
     """Draw episodes and look at each.
 

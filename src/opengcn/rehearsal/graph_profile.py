@@ -168,8 +168,8 @@ class Described:
         Returns
         -------
         profile : ndarray of shape (21,)
-            Mean over the nodes, relative to the mean distance; worked out once, from the nodes
-        given first.
+            Mean over the nodes, relative to the mean distance; worked out once, from the
+            nodes given first.
         """
         if self._scattered is None:
             d = _from(_thrown(self.nodes, self.axes, rng), rows)
@@ -179,18 +179,24 @@ class Described:
         return self._scattered
 
     @cached_property
-    def axes(self) -> Floats:
-        """Principal axes (D, a) in columns, those of some nodes if D is large."""
-        centred = self.nodes - self.nodes.mean(0)
-        if centred.shape[1] <= ANCHORS:
-            return np.asarray(np.linalg.eigh(centred.T @ centred)[1], np.float32)
-        some = centred[np.linspace(0, len(centred) - 1, min(len(centred), ANCHORS)).astype(int)]
-        return np.asarray(np.linalg.svd(some, full_matrices=False)[2].T, np.float32)
+    def variance(self) -> NDArray[Any]:
+        """Variances along the principal axes, ascending; D is no larger than `ANCHORS`."""
+        return np.maximum(self._principal[0], 0)
 
     @cached_property
-    def variance(self) -> NDArray[Any]:
-        """Variances along principal axes, ascending."""
-        return _spectrum(self.nodes)
+    def axes(self) -> Floats:
+        """Principal axes (D, a) in columns, those of some nodes if D is larger than `ANCHORS`."""
+        if self.nodes.shape[1] <= ANCHORS:
+            return self._principal[1]
+        some = np.linspace(0, len(self.nodes) - 1, min(len(self.nodes), ANCHORS)).astype(int)
+        centred = self.nodes[some] - self.nodes.mean(0)
+        return np.asarray(np.linalg.svd(centred, full_matrices=False)[2].T, np.float32)
+
+    @cached_property
+    def _principal(self) -> tuple[Floats, Floats]:
+        centred = self.nodes - self.nodes.mean(0)
+        variance, axes = np.linalg.eigh(centred.T @ centred / np.float32(len(centred)))
+        return variance, axes
 
 
 def reach_of(nodes: int) -> int:
@@ -264,10 +270,9 @@ def profile_graph(graph: Floats | Described, rng: np.random.Generator) -> GraphP
 
 
 def _spectrum(rows: Floats) -> NDArray[Any]:
-    """Return the variances along principal axes, ascending, from the smaller Gram matrix."""
+    """Return the variances along principal axes, ascending, of fewer rows than dimensions."""
     centred = rows - rows.mean(0)
-    gram = centred.T @ centred if rows.shape[1] <= len(rows) else centred @ centred.T
-    return np.maximum(np.linalg.eigvalsh(gram / len(rows)), 0)
+    return np.maximum(np.linalg.eigvalsh(centred @ centred.T / len(rows)), 0)
 
 
 def _from(nodes: Floats, rows: NDArray[Any]) -> Floats:

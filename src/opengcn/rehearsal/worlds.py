@@ -14,7 +14,6 @@ from opengcn.threads import one_blas_thread
 __all__ = ["World", "unit_vector"]
 
 ROWS = 32_768  # of D_train that are kept: a few hundred classes are plenty to rehearse on
-
 BLOCK = 1024  # rows that are compared with all classes at once
 
 Floats = NDArray[np.float32]
