@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 import opengcn as og
 from opengcn.progress import progress_bar
-from opengcn.rehearsal import candidates, readout, trust
+from opengcn.rehearsal import candidates, trust
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.reference import rate_to_quantiles
 from opengcn.scenarios.data import open_data
@@ -43,36 +43,37 @@ FAMILIES = {
     "Caltech": ("longtail_caltech",),
 }
 GRID = {
-    (trust, "READOUT_ERROR"): (0.01, 0.015, 0.02),
-    (trust, "RELATIVE"): (0.1, 0.2, 0.3),
-    (trust, "CHANCE"): (0.2, 0.4, 0.6),
-    (readout, "EVIDENCE"): (1.0, 2.0, 3.0),
-    (candidates, "MOST"): (1.0, 2.0),
-    (candidates, "ABOVE"): (0.1, 0.2),
-    (candidates, "SUGGESTED"): (5.0, 15.0),
+    (trust, "READOUT_ERROR"): (0.01, 0.0175, 0.025),
+    (trust, "RELATIVE"): (0.15, 0.25, 0.35),
+    (trust, "NEARER"): (0.005, 0.02),
+    (trust, "DOUBT"): (0.7, 1.4),
+    (trust, "HARD"): (0.5, 0.8),
+    (trust, "STILL"): (0.03, 0.06),
+    (candidates, "ERROR"): (1.0, 1.5, 2.2),
+    (candidates, "SUGGESTED"): (20.0, 50.0),
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """What the networks of a model say of a test set, and what is true of it."""
+    """What a model reads off a test set, and what is true of it."""
 
     model: Any
     asked: Asked
-    said: list[NDArray[np.float64]]
+    said: tuple[NDArray[np.float64], float]
     truth: NDArray[np.float64]
 
     @classmethod
     def of(cls, model: Any, test: og.EmbeddingSet) -> Read:
-        """Let the networks of a model read a test set."""
+        """Let a model read a test set."""
         asked = model._look(test.unlabelled()).asked
-        said = model.readout_._said(model.readout_._inputs(asked))
-        return cls(model, asked, said, rate_to_quantiles(og.OperatingCurve.from_labels(test).tpr))
+        truth = rate_to_quantiles(og.OperatingCurve.from_labels(test).tpr)
+        return cls(model, asked, model.readout_.read(asked), truth)
 
     def error(self) -> float:
         """Return the error of the quantiles with the constants of the moment, over D_cal's."""
         reference = self.model.reference_
-        found = self.model.readout_._prediction(self.said, reference, self.asked)
+        found = self.model.readout_.judge(*self.said, reference, self.asked)
         both = found.quantiles, reference.quantiles
         wrong, hard = (np.abs(q - self.truth).mean() for q in both)
         return float(wrong / hard)

@@ -161,9 +161,9 @@ def cost(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     by_size = [one_size(model, n) for n in SIZES]
     show(
         "One tenant, with every core busy",
-        ("rows", "core seconds", "of it the network", "peak memory of the worker"),
+        ("rows", "core seconds", "of it reading", "peak memory of the worker"),
         [
-            (f"{n:,}", f"{one['seconds']:.4f}", f"{one['network']:.1%}", f"{one['peak_mb']:.0f} MB")
+            (f"{n:,}", f"{one['seconds']:.4f}", f"{one['reading']:.1%}", f"{one['peak_mb']:.0f} MB")
             for n, one in zip(SIZES, by_size, strict=True)
         ],
     )
@@ -196,11 +196,11 @@ def _estimates(model: og.OpenGCN, rows: int) -> dict[str, float]:
     warnings.simplefilter("ignore", og.OpenGCNWarning)
     X = rows_of(rows, np.random.default_rng(0))
     model.estimate(X[:100])
-    network: list[float] = []
+    reading: list[float] = []
     predict = Readout.predict
 
     def watched(*arguments: Any) -> Any:
-        with core_seconds(network):
+        with core_seconds(reading):
             return predict(*arguments)
 
     Readout.predict = watched  # type: ignore[method-assign,assignment]
@@ -210,8 +210,8 @@ def _estimates(model: og.OpenGCN, rows: int) -> dict[str, float]:
             gc.collect()
             with core_seconds(seconds):
                 model.estimate(X)
-    share = sum(network) / sum(seconds)
-    return {"rows": rows, "seconds": median(seconds), "network": share, "peak_mb": peak_memory()}
+    share = sum(reading) / sum(seconds)
+    return {"rows": rows, "seconds": median(seconds), "reading": share, "peak_mb": peak_memory()}
 
 
 def peak_memory() -> float:

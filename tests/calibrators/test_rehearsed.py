@@ -12,7 +12,6 @@ import opengcn as og
 from opengcn.calibrators import rehearsed
 from opengcn.calibrators.rehearsed import _possible, _tnr
 from opengcn.pairs import GRID
-from opengcn.rehearsal import readout
 from opengcn.rehearsal.examples import Examples
 from opengcn.rehearsal.worlds import World
 
@@ -27,9 +26,7 @@ TRAIN, CAL, TEST = make(40, 20, 0), make(8, 20, 1, 20), make(60, 15, 2, 20)
 
 @pytest.fixture(scope="module")
 def model() -> og.OpenGCN:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(readout, "STEPS", 250)
-        return og.OpenGCN(episodes=300).fit(TRAIN, CAL)
+    return og.OpenGCN(episodes=300).fit(TRAIN, CAL)
 
 
 def test_it_is_the_default(model: og.OpenGCN) -> None:
@@ -75,7 +72,7 @@ def test_labels_and_order_do_not_matter(model: og.OpenGCN) -> None:
     assert model.estimate(TEST) == model.estimate(TEST.embeddings)
     turned = TEST.subset(np.random.default_rng(0).permutation(len(TEST)))
     a, b = model.estimate(TEST), model.estimate(turned.unlabelled())
-    assert np.abs(a.tpr - b.tpr).max() < 0.03  # other anchors and rows compared, the same graph
+    assert np.abs(a.tpr - b.tpr).max() < 0.05  # other anchors and rows compared, the same graph
 
 
 def test_save_and_load_is_the_identity(model: og.OpenGCN, tmp_path: Path) -> None:
@@ -106,11 +103,29 @@ def test_rehearsing_is_shared_between_calibration_sets(
     assert other.estimate(TEST) != model.estimate(TEST)
 
 
-def test_a_tiny_calibration_set_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readout, "STEPS", 20)
-    with pytest.warns(og.OpenGCNWarning, match="received 4 rows of 2 classes; D_train alone"):
-        tiny = og.OpenGCN(episodes=10).fit(TRAIN, make(2, 2, 9))
+def test_a_tiny_calibration_set_will_do() -> None:
+    cal = make(2, 2, 9)
+    for train in (TRAIN, make(10, 10, 7)):
+        with pytest.warns(og.OpenGCNWarning, match="received 4 rows of 2 classes; D_train alone"):
+            tiny = og.OpenGCN(episodes=10).fit(train, cal)
     assert (np.diff(tiny.estimate(TEST).tpr) >= 0).all()
+
+
+def test_sets_may_change_their_parts() -> None:
+    """What is remembered of a set as D_train is not what is remembered of it as D_cal."""
+    one, other = make(12, 10, 0), make(10, 10, 7)
+    og.OpenGCN(episodes=10).fit(one, other)
+    again = og.OpenGCN(episodes=10).fit(other, one)
+    fresh = og.OpenGCN(episodes=10).fit(make(10, 10, 7), make(12, 10, 0))
+    assert again.estimate(TEST) == fresh.estimate(TEST)
+
+
+def test_rows_that_take_turns_do_not_matter(model: og.OpenGCN) -> None:
+    """Classes in turn, a period of eight, beside rows class by class."""
+    data = make(8, 150, 11)
+    turns = np.arange(len(data)).reshape(8, -1).T.ravel()
+    one, other = (model.estimate(data.subset(rows)) for rows in (np.arange(len(data)), turns))
+    assert np.abs(one.tpr - other.tpr).max() < 0.08
 
 
 def test_the_curve_of_the_calibration_set_is_kept(model: og.OpenGCN, tmp_path: Path) -> None:
@@ -120,8 +135,7 @@ def test_the_curve_of_the_calibration_set_is_kept(model: og.OpenGCN, tmp_path: P
     np.testing.assert_array_equal(og.load(tmp_path / "m.ogcn").cal_curve_.tpr, truth.tpr)
 
 
-def test_same_seed_same_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readout, "STEPS", 20)
+def test_same_seed_same_model() -> None:
     first, second = (
         og.OpenGCN(seed=3, episodes=10)
         .fit(make(10, 10, 0).embeddings, make(10, 10, 0).labels, CAL.embeddings, CAL.codes + 100)
@@ -205,7 +219,9 @@ def test_large_sets_cost_no_more(model: og.OpenGCN, monkeypatch: pytest.MonkeyPa
         return take(self, wanted)
 
     monkeypatch.setattr(og.EmbeddingSet, "take", counting)
-    model.estimate(TEST.unlabelled())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", og.OpenGCNWarning)  # so few rows hold few pairs
+        model.estimate(TEST.unlabelled())
     assert sum(read) <= 2 * 300  # once chosen, once handed on
 
 

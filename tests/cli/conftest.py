@@ -16,7 +16,6 @@ import pytest
 
 import opengcn as og
 from opengcn.cli import main
-from opengcn.rehearsal import readout
 
 
 class Ran(NamedTuple):
@@ -64,17 +63,6 @@ def process() -> Callable[..., subprocess.CompletedProcess[bytes]]:
     return run_for_real
 
 
-def hurry(patch: pytest.MonkeyPatch) -> None:
-    """Train the readout for a few steps only: the tests here do not look at its accuracy."""
-    patch.setattr(readout, "STEPS", 20)
-    patch.setattr(readout, "OWN_STEPS", 5)
-
-
-@pytest.fixture
-def quick_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    hurry(monkeypatch)
-
-
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with sets in every format, and a model fitted on two of them."""
@@ -91,7 +79,5 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     half = len(test) // 2
     for name, rows in (("a", np.arange(half)), ("b", np.arange(half, len(test)))):
         test.unlabelled().subset(rows).save(folder / "parts" / f"{name}.parquet")
-    with pytest.MonkeyPatch.context() as patch:
-        hurry(patch)
-        og.OpenGCN(episodes=20).fit(train, cal).save(folder / "model.ogcn")
+    og.OpenGCN(episodes=20).fit(train, cal).save(folder / "model.ogcn")
     return folder

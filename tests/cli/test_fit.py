@@ -7,8 +7,6 @@ import pytest
 
 import opengcn as og
 
-pytestmark = pytest.mark.usefixtures("quick_fits")
-
 
 def test_fit_writes_a_model_that_answers(run, files: Path, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "model.ogcn"

@@ -58,7 +58,7 @@ def test_pictures_have_descriptions_and_exist() -> None:
 def test_pictures_are_drawn_by_the_script(
     make_images: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = og.datasets.synthetic(n_classes=60, samples=8, dim=16, concentration=30, seed=0)
+    data = og.datasets.synthetic(n_classes=60, samples=20, dim=16, concentration=30, seed=0)
     train, rest = data.split_classes(0.5)
     small = og.datasets.OpenWorldSplit(train, *rest.split_classes(0.4))
     monkeypatch.setattr(og.datasets, "glyphs", lambda **_: small)

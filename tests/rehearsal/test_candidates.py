@@ -14,7 +14,7 @@ from opengcn.rehearsal.question import Asked
 def asked(hint: float | None = None, *, nodes: int = 1000, shared: float = 0.5) -> Asked:
     features = np.zeros(60, np.float32)
     features[SHARED] = shared
-    return Asked([View(features, np.zeros(5, np.float32))], nodes, 0.05, hint)
+    return Asked([View(features, np.zeros(5, np.float32), 1.2, 1.2, 0.0)], nodes, 0.05, hint)
 
 
 def test_shared_neighbours_are_where_they_are_looked_for() -> None:
@@ -37,14 +37,14 @@ def test_noise_is_unclear_at_any_size() -> None:
     for nodes in (8, 20, 50, 200, 1000):
         rows = rng.standard_normal((nodes, 64)).astype(np.float32)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        view = View(profile_graph(rows, rng).statistics, np.zeros(5, np.float32))
+        view = View(profile_graph(rows, rng).statistics, np.zeros(5, np.float32), 1.4, 1.4, 0.0)
         _, spread = centre_and_spread(-4, Asked([view], nodes, 0.05))
         assert spread > 1, nodes
 
 
 def test_a_hint_is_the_only_candidate() -> None:
     np.testing.assert_allclose(candidates(asked(0.02)), np.log([0.02]))
-    assert plausible(candidates(asked(0.02)), -7.0, asked(0.02)) == [0]
+    assert plausible(candidates(asked(0.02)), -7.0, asked(0.02), 0.5) == [0]
 
 
 def test_without_one_there_is_a_grid_and_what_dcal_suggests() -> None:
@@ -55,7 +55,7 @@ def test_without_one_there_is_a_grid_and_what_dcal_suggests() -> None:
 
 def centre_and_spread(read: float, about: Asked) -> tuple[float, float]:
     """Of the grid alone."""
-    weights = np.exp(plausible(candidates(about), read, about)[:-1])
+    weights = np.exp(plausible(candidates(about), read, about, 0.5)[:-1])
     weights /= weights.sum()
     centre = float(weights @ GRID)
     return centre, float(np.sqrt(weights @ (GRID - centre) ** 2))
@@ -72,17 +72,31 @@ def test_many_narrow_classes_are_likelier_than_few_wide_ones() -> None:
     assert centre_and_spread(-4, asked())[0] < -4
 
 
-def test_what_dcal_suggests_counts_where_the_graph_allows_it() -> None:
+def test_a_handful_of_classes_is_not_taken_for_many() -> None:
+    below = [read - centre_and_spread(read, asked())[0] for read in (-4.0, -1.5, -0.7)]
+    assert below[0] > 0.8
+    assert below == sorted(below, reverse=True)
+    assert abs(below[2]) < 0.3
+
+
+def test_what_dcal_suggests_counts_where_graph_and_distances_allow_it() -> None:
     found = candidates(asked())
-    near, far = (np.exp(plausible(found, read, asked(nodes=4096))) for read in (-3.0, -8.0))
-    assert near[-1] > near[:-1].max()
-    assert far[-1] < 0.01 * far[:-1].max()
+
+    def weights(read: float, alike: float) -> np.ndarray:
+        return np.exp(plausible(found, read, asked(nodes=4096), alike))
+
+    near, below, above = (weights(read, 0.9) for read in (-3.0, -2.8, -8.0))
+    for allowed in (near, below):
+        assert allowed[-1] > allowed[:-1].max()
+    assert above[-1] < 0.01 * above[:-1].max()
+    shifted = weights(-3.0, 1e-3)
+    assert shifted[-1] < 0.1 * shifted[:-1].max()
 
 
 @given(st.floats(-15, 0), st.integers(8, 4096), st.floats(0, 1))
 def test_weights_are_numbers(read: float, nodes: int, shared: float) -> None:
     about = asked(nodes=nodes, shared=shared)
-    weights = plausible(candidates(about), read, about)
+    weights = plausible(candidates(about), read, about, 0.5)
     assert weights.shape == (len(GRID) + 1,)
     assert np.isfinite(weights).all()
 
@@ -91,7 +105,7 @@ def test_a_higher_reading_never_gives_a_lower_prior() -> None:
     about = asked(shared=0.9, nodes=4096)
     found = []
     for read in np.arange(-8, -5, 0.05):  # far from what D_cal suggests
-        weights = np.exp(plausible(candidates(about), float(read), about))
+        weights = np.exp(plausible(candidates(about), float(read), about, 0.5))
         found.append(float(weights @ candidates(about) / weights.sum()))
     assert (np.diff(found) > -0.05).all()
     assert np.abs(np.array(found) - np.arange(-8, -5, 0.05)).max() < 0.4

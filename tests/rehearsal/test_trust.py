@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opengcn.rehearsal.trust import weigh
+from opengcn.rehearsal.trust import agree, shifted, weigh
 
 
 def trust(size: float, error: float, apart: float = 0.0) -> float:
@@ -18,12 +19,13 @@ def test_it_is_a_weight(size: float, error: float) -> None:
 
 
 def test_many_classes_are_trusted_unless_the_set_has_clearly_moved() -> None:
-    assert trust(0.02, 0.005) < 0.35
+    assert trust(0.01, 0.005) < 0.35  # 0.03 would be six times its error: a shift, most likely
     assert trust(0.3, 0.005) > 0.75  # not quite: a large move is measured less exactly
 
 
 def test_few_classes_leave_the_word_to_the_readout() -> None:
-    weights = [trust(0.03, error) for error in (0.005, 0.01, 0.02, 0.04)]
+    # A move that even a D_cal of many classes may be off by: a larger one would be a shift.
+    weights = [trust(0.015, error) for error in (0.005, 0.01, 0.02, 0.04)]
     assert weights == sorted(weights)
     assert weights[-1] > 0.8
 
@@ -56,3 +58,54 @@ def test_few_pairs_are_no_evidence() -> None:
     weights, evidence = weigh(moves, 0.02, np.zeros(2), few)
     assert evidence[0] == evidence[1]
     assert weights[1] < weights[0] / 10
+
+
+SHIFT, NONE = np.ones(1), np.zeros(1)
+
+
+def test_after_a_shift_the_reading_nearer_to_dcal_counts_for_more() -> None:
+    moves = np.array([0.02, 0.1])[:, None, None] * np.ones((2, 1, 24))
+    move, apart = agree(moves, SHIFT)
+    assert 0.02 <= move[0, 0] < 0.03
+    assert apart[0] > 0
+    np.testing.assert_allclose(agree(moves[::-1], SHIFT)[0], move)
+
+
+def test_without_one_hard_rehearsals_count_for_more() -> None:
+    moves = np.array([0.02, 0.1])[:, None, None] * np.ones((2, 1, 24))
+    move, apart = agree(moves, NONE)
+    assert 0.07 < move[0, 0] < 0.1
+    assert apart[0] == 0
+
+
+@pytest.mark.parametrize("chance", [SHIFT, NONE])
+def test_readings_that_agree_are_joined_and_leave_no_doubt(chance: np.ndarray) -> None:
+    moves = np.repeat(np.linspace(-0.1, 0.1, 24)[None, None], 2, axis=0)
+    move, apart = agree(moves, chance)
+    np.testing.assert_allclose(move, moves[0])
+    np.testing.assert_allclose(apart, 0, atol=1e-12)
+
+
+@given(st.floats(-3, 3), st.floats(1, 1000))
+def test_a_chance_is_one(farther: float, classes: float) -> None:
+    chance = float(shifted(np.array([farther]), classes)[0])
+    assert 0 < chance < 1
+    assert chance == float(shifted(np.array([-farther]), classes)[0])
+
+
+def test_the_farther_a_set_is_the_likelier_it_has_shifted() -> None:
+    chances = shifted(np.array([0.0, 0.02, 0.05, 0.1, 0.3]), 9.0)
+    assert (np.diff(chances) >= 0).all()
+    assert chances[0] < 0.2
+    assert chances[3] > 0.9
+
+
+def test_few_classes_may_be_off_by_chance() -> None:
+    few, many = (float(shifted(np.array([0.04]), classes)[0]) for classes in (2.0, 30.0))
+    assert few < many
+
+
+def test_a_move_is_followed_less_where_nothing_has_shifted() -> None:
+    moves = np.full((2, 24), 0.05)
+    weights, _ = weigh(moves, 0.01, np.zeros(2), 0.0, np.array([0.05, 0.95]))
+    assert weights[0] < weights[1]

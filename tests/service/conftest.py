@@ -23,7 +23,6 @@ from fastapi import FastAPI
 from numpy.typing import NDArray
 
 import opengcn as og
-from opengcn.rehearsal import readout
 from opengcn.service.app import create_app
 from opengcn.service.pool import Pool
 
@@ -44,12 +43,9 @@ def model_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("models")
     train, rest = og.datasets.synthetic(40, 10, DIM, concentration=30).split_classes(0.6)
     files = {}
-    with pytest.MonkeyPatch.context() as patch:
-        for steps in ("STEPS", "OWN_STEPS"):
-            patch.setattr(readout, steps, 10, raising=False)
-        for name, cal in zip(("birds", "faces"), rest.split_classes(0.5), strict=True):
-            files[name] = str(folder / f"{name}.ogcn")
-            og.OpenGCN(episodes=10).fit(train, cal).save(files[name])
+    for name, cal in zip(("birds", "faces"), rest.split_classes(0.5), strict=True):
+        files[name] = str(folder / f"{name}.ogcn")
+        og.OpenGCN(episodes=10).fit(train, cal).save(files[name])
     return files
 
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 import opengcn as og
-from opengcn.rehearsal import readout
 
 lancedb = pytest.importorskip("lancedb")
 
@@ -48,7 +47,6 @@ def test_from_a_store_to_a_snippet_and_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Fit on tables, find a threshold for a table, and run what is printed."""
-    monkeypatch.setattr(readout, "STEPS", 40, raising=False)  # any curve will do
     data = og.datasets.synthetic(n_classes=60, samples=10, dim=16, concentration=20, seed=0)
     cal, rest = data.split_classes(0.2)
     train, test = rest.split_classes(0.5)

@@ -13,7 +13,6 @@ import pytest
 from numpy.typing import NDArray
 
 import opengcn as og
-from opengcn.rehearsal import readout
 
 DIM = 8
 Floats = NDArray[np.float32]
@@ -35,11 +34,8 @@ def rows_like() -> Callable[[int, int], Floats]:
 def model() -> og.OpenGCN:
     """A model that has learned little, quickly."""
     train, cal = (og.datasets.synthetic(12, 10, DIM, seed=seed) for seed in (0, 1))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(readout, "STEPS", 20, raising=False)
-        return og.OpenGCN(episodes=10).fit(
-            train, og.EmbeddingSet(cal.embeddings, cal.labels, label_space="cal")
-        )
+    cal = og.EmbeddingSet(cal.embeddings, cal.labels, label_space="cal")
+    return og.OpenGCN(episodes=10).fit(train, cal)
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,6 @@ import pytest
 from numpy.typing import NDArray
 
 import opengcn as og
-from opengcn.rehearsal.candidates import GRID
-from opengcn.rehearsal.readout import FULL_BATCH
 from opengcn.tenants.batch import TenantRows
 from opengcn.tenants.row import FEWEST, Question, error_row, row_schema, rows_of
 
@@ -72,22 +70,13 @@ def test_too_few_samples_is_what_the_model_says_too(model: og.OpenGCN, rows_like
     assert one(question, np.empty((0, 8)))["status"] == "too few samples"
 
 
-def test_the_networks_read_a_batch_at_once(
-    model: og.OpenGCN, rows_like: Rows, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_does_not_depend_on_the_tenants_beside_it(model: og.OpenGCN, rows_like: Rows) -> None:
     sizes = [300, 10, 5, 40, 20, 300]
     given = Given([TenantRows(k, n, rows_like(n, k)) for k, n in enumerate(sizes)])
     given.rows.append(TenantRows(6, 10, np.full((10, 8), np.nan)))
     question = Question(model, {"tpr": 0.9})
     alone = [rows_of(question, Given([rows]))[0] for rows in given.rows]
-    reads: list[int] = []
-    networks = type(model.readout_.networks)
-    real = networks.forward
-    monkeypatch.setattr(networks, "forward", lambda n, x: reads.append(x.shape[1]) or real(n, x))
     together = rows_of(question, given)
-    views = 4 + 1 + 1 + 1 + 4  # of the sets that can be read
-    # Each is asked about without a prior, with those of the grid, and with what D_cal suggests.
-    assert reads == [FULL_BATCH] * -(-views * (len(GRID) + 2) // FULL_BATCH)
     assert [row["status"][:5] for row in together] == ["ok", "ok", "too f", *["ok"] * 3, "error"]
     for one, other in zip(alone, together, strict=True):
         one.pop("seconds", None), other.pop("seconds", None)
@@ -119,17 +108,11 @@ def test_a_target_out_of_reach_is_an_error_of_its_own(rows_like: Rows) -> None:
     class Blind:
         dim_ = 8
 
-        def _checked(self, data: og.EmbeddingSet) -> og.EmbeddingSet:
-            return data
-
-        def _look(self, data: og.EmbeddingSet) -> og.EmbeddingSet:
+        def estimate(self, data: og.EmbeddingSet) -> og.OperatingCurve:
             if len(data) > 10:
                 raise ZeroDivisionError("bug")
-            return data
-
-        def _answers(self, looks: list[og.EmbeddingSet]) -> list[Callable[[], og.OperatingCurve]]:
             nothing = np.full(201, np.nan)
-            return [lambda: og.OperatingCurve(nothing, nothing)] * len(looks)
+            return og.OperatingCurve(nothing, nothing)
 
     question = Question(Blind(), {"tpr": 0.9})  # type: ignore[arg-type]
     assert one(question, rows_like(10, 0))["status"].startswith(

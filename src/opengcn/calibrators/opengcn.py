@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 
@@ -38,7 +35,7 @@ class OpenGCN(Calibrator):
     seed : int, default 0
         Seed of everything drawn at random. Same seed, same machine: same curve.
     device : str, default "auto"
-        Where networks run; "auto" takes CUDA when it is there.
+        Where the networks of the paper's preset run; "auto" takes CUDA when it is there.
     **options
         Further settings of the preset.
 
@@ -140,19 +137,6 @@ class OpenGCN(Calibrator):
         if not 0 <= self.seed < 2**31:
             raise OpenGCNError(f"seed: expected 0 to 2**31 - 1, received {self.seed}")
 
-    def _device(self) -> torch.device:
-        if self.device == "auto":
-            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        return torch.device(self.device)
-
-    def _look(self, test: EmbeddingSet) -> Any:
-        """Return all that is needed of a checked set to answer for it: of itself, the set."""
-        return test
-
-    def _answers(self, looks: Sequence[Any]) -> list[Callable[[], OperatingCurve]]:
-        """Return a function for each look that gives its curve; networks may read all at once."""
-        return [partial(self._estimate, look) for look in looks]
-
     @abstractmethod
     def _estimate_knowing(self, test: EmbeddingSet, prior: float) -> OperatingCurve:
         """Estimate with the share of same-class pairs given by a user."""
@@ -202,7 +186,7 @@ def load(path: str | PathLike[str], *, device: str = "auto") -> OpenGCN:
     path : path
         The file.
     device : str, default "auto"
-        Where the network runs; "auto" takes CUDA when it is there.
+        Where the network of the paper's preset runs; "auto" takes CUDA when it is there.
 
     Returns
     -------

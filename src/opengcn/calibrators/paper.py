@@ -225,6 +225,11 @@ class PaperOpenGCN(OpenGCN):
 
         return plot_history(self.history_, ax)
 
+    def _device(self) -> torch.device:
+        if self.device == "auto":
+            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        return torch.device(self.device)
+
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header = {
             "shape": asdict(self.shape),

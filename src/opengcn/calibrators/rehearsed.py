@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,7 @@ from opengcn.memo import remembered
 from opengcn.pairs import count_pairs
 from opengcn.rehearsal.episodes import NODES
 from opengcn.rehearsal.examples import Examples, rehearse, view
-from opengcn.rehearsal.graph_profile import ANCHORS, Described, profile_graph
+from opengcn.rehearsal.graph_profile import ANCHORS, profile_graph
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.readout import Prediction, Readout
 from opengcn.rehearsal.reference import Reference, quantiles_to_rate, reference_curve
@@ -38,14 +36,14 @@ FEW_PAIRS = 30  # same-class pairs below which the estimate comes with a warning
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What a test set shows before the networks have read it; its rows are needed no more.
+    """What a test set shows; its rows are needed no more.
 
     Attributes
     ----------
     source : str
         What messages call the set.
     asked : Asked
-        What the networks read.
+        What is read.
     below : ndarray of shape (201,)
         Share of all pairs below each distance, without copies.
     copies : ndarray of shape (n,)
@@ -61,12 +59,12 @@ class Look:
 class RehearsedOpenGCN(OpenGCN):
     """Reads how a set's same-class distances differ from D_cal's off the set's own graph.
 
-    What ``OpenGCN()`` makes. From D_train it makes two thousand rehearsals of the task:
+    What ``OpenGCN()`` makes. From D_train it makes three thousand rehearsals of the task:
     some classes stand for D_cal, others for D_test, with more or fewer classes, long tails,
     and shifts in embedding space, mild and hard. Of each rehearsed test set it takes what a
     graph shows without labels (distances to neighbours and to theirs, shared neighbours, and
-    how near D_cal's rows come), and small networks learn from that how far each quantile of the
-    same-class distances lies from D_cal's. TNR is that of all pairs, less the estimated
+    how near D_cal's rows come), and Gaussian processes learn from that how far each quantile of
+    the same-class distances lies from D_cal's. TNR is that of all pairs, less the estimated
     same-class pairs among them. See docs/default.md for the reasons and the figures.
 
     Parameters
@@ -74,17 +72,17 @@ class RehearsedOpenGCN(OpenGCN):
     preset : {"default"}
         This method; see `OpenGCN`.
     seed : int, default 0
-        Seed of episodes, weights and graphs.
+        Seed of episodes and graphs.
     device : str, default "auto"
-        Where the network runs; "auto" takes CUDA when it is there.
-    episodes : int, default 2000
+        Of no account here: there is nothing that a graphics card would make faster.
+    episodes : int, default 3000
         Rehearsals on D_train, half of them hard, and a quarter as many on D_cal. Their cost
         is most of `fit`; the former is paid once for each D_train.
 
     Attributes
     ----------
     readout_ : Readout
-        The trained networks.
+        What the rehearsals have taught.
     reference_ : Reference
         D_cal in short, with up to 1,024 of its rows.
     cal_curve_ : OperatingCurve
@@ -99,7 +97,7 @@ class RehearsedOpenGCN(OpenGCN):
         *,
         seed: int = 0,
         device: str = "auto",
-        episodes: int = 2000,
+        episodes: int = 3000,
     ) -> None:
         self.preset = preset
         self.seed = seed
@@ -113,39 +111,39 @@ class RehearsedOpenGCN(OpenGCN):
         rng = np.random.default_rng(self.seed)
         self.cal_curve_ = reference_curve(cal, rng)
         self.reference_ = Reference.of(cal, self.cal_curve_, rng)
-        key = ("rehearsed", self.seed, self.device, self.episodes)
-        examples, readout = remembered(train, key, lambda: self._rehearse(train))
-        self.readout_ = remembered(
-            cal, ("taught", readout), lambda: self._teach(cal, examples, readout)
-        )
-
-    def _rehearse(self, train: EmbeddingSet) -> tuple[Examples, Readout]:
-        world = World.of(train, np.random.default_rng(self.seed))
-        examples = rehearse(world, self.episodes, self.seed)
-        return examples, Readout.train(examples, self.seed, self._device())
-
-    def _teach(self, cal: EmbeddingSet, examples: Examples, readout: Readout) -> Readout:
-        """Return the readout after rehearsals on D_cal, if it is large enough for them."""
-        world = World.of(cal, np.random.default_rng(self.seed))
-        try:
-            own = rehearse(world, max(10, self.episodes // OWN), self.seed, gap=False)
-        except OpenGCNError:
+        key = (self.seed, self.episodes)
+        examples = remembered(train, ("rehearsed", *key), lambda: self._rehearse(train))
+        own = remembered(cal, ("rehearsed as D_cal", *key), lambda: self._rehearse_own(cal))
+        if own is None:
             warnings.warn(
                 f"{cal.source}: expected a D_cal large enough to rehearse on, received "
                 f"{len(cal)} rows of {self.reference_.classes} classes; D_train alone must do",
                 OpenGCNWarning,
-                stacklevel=7,
+                stacklevel=4,
             )
-            return readout
-        return readout.taught(examples, own, self.seed)
+        self.readout_ = remembered(
+            cal, ("readout", examples), lambda: Readout.learn(examples, own, self.seed)
+        )
+
+    def _rehearse(self, train: EmbeddingSet) -> Examples:
+        world = World.of(train, np.random.default_rng(self.seed))
+        return rehearse(world, self.episodes, self.seed)
+
+    def _rehearse_own(self, cal: EmbeddingSet) -> Examples | None:
+        """Return rehearsals on D_cal, if it is large enough for them."""
+        world = World.of(cal, np.random.default_rng(self.seed))
+        try:
+            return rehearse(world, max(10, self.episodes // OWN), self.seed, gap=False)
+        except OpenGCNError:
+            return None
 
     def _estimate(self, test: EmbeddingSet) -> OperatingCurve:
-        (tell,) = self._answers([self._look(test)])
-        return tell()
+        look = self._look(test)
+        return _tell(look, self.readout_.predict(look.asked, self.reference_))
 
     def _estimate_knowing(self, test: EmbeddingSet, prior: float) -> OperatingCurve:
-        (tell,) = self._answers([self._look(test, prior)])
-        return tell()
+        look = self._look(test, prior)
+        return _tell(look, self.readout_.predict(look.asked, self.reference_))
 
     def _suggested(self, n: float) -> float:
         """Return the prior of n rows whose classes are as large as D_cal's."""
@@ -168,19 +166,14 @@ class RehearsedOpenGCN(OpenGCN):
         nodes = min(len(rows), NODES)
         graphs = GRAPHS if nodes > ANCHORS else 1  # then every node is an anchor already
         seen = []
-        whole = Described(rows) if nodes == len(rows) else None  # every graph is the same then
         with one_blas_thread():
             for _ in range(graphs):
-                chosen = np.sort(rng.choice(len(rows), nodes, replace=False))
-                graph = whole or Described(rows[chosen])
-                profile = profile_graph(graph, rng)
-                seen.append(view(graph.nodes, profile, self.reference_, rng))
+                # In random order: that of a set may have to do with its classes.
+                chosen = rows[rng.permutation(len(rows))[:nodes]]
+                profile = profile_graph(chosen, rng)
+                seen.append(view(chosen, profile, self.reference_, rng))
         below = _share_below(EmbeddingSet(rows))
         return Look(test.source, Asked(seen, nodes, suggested, prior), below, copies)
-
-    def _answers(self, looks: Sequence[Look]) -> list[Callable[[], OperatingCurve]]:
-        found = self.readout_.predict([look.asked for look in looks], self.reference_)
-        return [partial(_tell, look, one) for look, one in zip(looks, found, strict=True)]
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         reference, readout = self.reference_, self.readout_
@@ -188,8 +181,8 @@ class RehearsedOpenGCN(OpenGCN):
             "episodes": int(self.episodes),
             "classes": reference.classes,
             "class_size": reference.class_size,
+            "size": reference.size,
             "error": reference.error,
-            "stretch": readout.stretch,
         }
         return header, readout.arrays() | {
             "reference.quantiles": reference.quantiles,
@@ -206,17 +199,19 @@ class RehearsedOpenGCN(OpenGCN):
             int(header["classes"]),
             float(header["class_size"]),
             arrays.pop("reference.rows"),
+            int(header["size"]),
             float(header["error"]),
         )
         tpr, tnr = arrays.pop("cal_curve")
         self.cal_curve_ = OperatingCurve(tpr, tnr, "exact")
-        self.readout_ = Readout.of_arrays(arrays, float(header["stretch"]), self._device())
+        self.readout_ = Readout.of_arrays(arrays)
 
 
 def _tell(look: Look, found: Prediction) -> OperatingCurve:
-    """Return the curve of a set that the networks have read."""
+    """Return the curve of a set that has been read."""
     nodes = look.asked.nodes
-    pairs = found.prior * nodes * (nodes - 1) / 2
+    curve = _curve(found, look.below, {"graphs": len(look.asked.seen), "nodes": nodes})
+    pairs = curve.info["prior"] * nodes * (nodes - 1) / 2
     if pairs < FEW_PAIRS:
         warnings.warn(
             f"{look.source}: about {pairs:.0f} same-class pairs are to be expected among the "
@@ -224,7 +219,6 @@ def _tell(look: Look, found: Prediction) -> OperatingCurve:
             OpenGCNWarning,
             stacklevel=4,
         )
-    curve = _curve(found, look.below, {"graphs": len(look.asked.seen), "nodes": nodes})
     return with_copies(curve, look.copies) if look.copies.max() > 1 else curve
 
 

@@ -81,7 +81,7 @@ def fit(
         typer.Option(
             min=10,
             metavar="NUMBER",
-            help="Rehearsals of the default preset (2000 unless given). Fewer are faster and "
+            help="Rehearsals of the default preset (3000 unless given). Fewer are faster and "
             "less accurate.",
         ),
     ] = None,

@@ -2,7 +2,7 @@
 
 Few wide classes and many narrow ones in families look alike: the prior is what a graph
 shows least clearly, and what its same-class distances depend on most. So none is picked.
-The networks read the graph once for each candidate, and the readings are averaged.
+The graph is read once for each candidate, and the readings are averaged.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
+from opengcn.rehearsal.episodes import NODES
 from opengcn.rehearsal.graph_profile import reach_of
 from opengcn.rehearsal.question import Asked
 
@@ -20,9 +21,10 @@ __all__ = ["candidates", "plausible"]
 # Chosen once for all data sets (docs/default.md).
 STEP = 0.5
 GRID = np.arange(-12, -STEP / 2, STEP)  # of the logarithm of the prior
-ERROR, LARGE = 1.75, 30_000  # error of it downwards: see `plausible`
-ABOVE, MOST = 0.2, 2.0  # upwards: families pass for classes, seldom the other way round; at most
-SUGGESTED = 15.0  # weight of D_cal's class sizes beside a unit of the logarithm
+ERROR, LARGE = 1.5, 50_000  # error of it downwards: see `plausible`
+ABOVE, MOST = 0.2, 4.0  # upwards: families pass for classes, seldom the other way round; at most
+TWENTY = -3.0  # log prior of twenty classes: of fewer, not many can be families
+SUGGESTED = 50.0  # weight of D_cal's class sizes, for a full graph, beside a unit of the logarithm
 
 Rate = NDArray[np.float64]
 
@@ -45,20 +47,26 @@ def candidates(asked: Asked) -> Rate:
     return np.append(GRID, np.log(asked.suggested))
 
 
-def plausible(log_priors: Rate, read: float, asked: Asked) -> Rate:
+def plausible(log_priors: Rate, read: float, asked: Asked, alike: float) -> Rate:
     """Return how plausible each candidate is.
 
     The reading is the less certain, the smaller the graph and the less its neighbourhoods
-    are separate: where neighbours have their neighbours in common, classes can be told.
+    are separate: where neighbours have their neighbours in common, classes can be told. Of
+    fewer than twenty classes it is not corrected downwards as far: readings lean to the
+    middle of what was rehearsed, so few classes are read as more already.
 
     Parameters
     ----------
     log_priors : ndarray of shape (c,)
         What `candidates` returned.
     read : float
-        Log prior that the networks have read off the graph.
+        Log prior that was read off the graph.
     asked : Asked
         The set.
+    alike : float
+        How likely it is that the set has not shifted: then its classes may well be as large
+        as D_cal's, if the graph allows it. Of small sets that is less likely: many are
+        samples of a larger one.
 
     Returns
     -------
@@ -72,9 +80,9 @@ def plausible(log_priors: Rate, read: float, asked: Asked) -> Rate:
     unclear = (1 - shared) / (1 - chance) if chance < 1 else 1.0
     error = ERROR * np.log(LARGE / asked.nodes) * unclear**2
     off = log_priors - read
-    errors = np.where(off < 0, np.clip(error, ABOVE, MOST), ABOVE)
-    errors[-1] = ABOVE  # D_cal's class sizes count where the graph agrees
+    most = MOST * min(max(read / TWENTY, 0), 1) ** 2
+    errors = np.where(off < 0, max(min(error, most), ABOVE), ABOVE)
     log_weights = -0.5 * (off / errors) ** 2
     log_weights[:-1] += np.log(STEP)
-    log_weights[-1] += np.log(SUGGESTED)
+    log_weights[-1] += np.log(SUGGESTED * alike * (asked.nodes / NODES) ** 2)
     return np.asarray(log_weights, np.float64)

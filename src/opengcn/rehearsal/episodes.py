@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from opengcn.rehearsal.shifts import draw_shift, on_the_sphere
 from opengcn.rehearsal.worlds import World
 
-__all__ = ["Episode", "draw_episode"]
+__all__ = ["NODES", "Episode", "at_most", "draw_episode"]
 
 NODES = 4096  # of the largest test graph
 FEWEST = 40  # of the smallest
@@ -86,7 +86,7 @@ def draw_episode(
     cal_labels, test_labels = _labels(cal_rows), _labels(rows)
     known = world.images[np.concatenate(cal_rows)] + world.centre
     test = _mirrored(world, np.concatenate(rows), copy[test_labels], rng) + world.centre
-    test, test_labels = _at_most(nodes, test, test_labels, rng)
+    test, test_labels = at_most(nodes, test, test_labels, rng)
     split = len(known)
     if gap and rng.random() < GAP:  # which both sets meet, so they go through it together
         labels = np.concatenate([cal_labels, test_labels + len(cal)])
@@ -140,9 +140,10 @@ def _mirrored(world: World, rows: Ints, copy: Ints, rng: np.random.Generator) ->
     return np.asarray(((images @ world.axes) * signs[copy]) @ world.axes.T, np.float32)
 
 
-def _at_most(
+def at_most(
     nodes: int, rows: Floats, labels: Ints, rng: np.random.Generator
 ) -> tuple[Floats, Ints]:
+    """Return some rows and labels at random, when there are more; classes stay 0, 1, ..."""
     if len(rows) <= nodes:
         return rows, labels
     kept = rng.permutation(len(rows))[:nodes]

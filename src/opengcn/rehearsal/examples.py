@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from opengcn.errors import OpenGCNError
 from opengcn.progress import progress_bar
-from opengcn.rehearsal.episodes import Episode, draw_episode
+from opengcn.rehearsal.episodes import NODES, Episode, at_most, draw_episode
 from opengcn.rehearsal.graph_profile import (
     SHARED,
     GraphProfile,
+    Ordered,
     distances,
     profile_graph,
-    rank_profile,
 )
 from opengcn.rehearsal.reference import LEVELS, Reference
 from opengcn.rehearsal.worlds import World
@@ -30,6 +30,7 @@ AT_LEVELS = [0, 2, 6, 12, 18]  # quantiles of the reference at which pairs are c
 AT_SHARES = np.array([0.3, 0.4, 0.5, 0.6, 0.7, 0.8])  # and at these shares of the mean distance
 FEWEST_PAIRS = 6  # same-class pairs that an episode needs in either set
 FEWEST_NODES = 8
+SAME = 3e-3  # distance of a row to itself, at most: single precision
 SCHOOLS = 2  # of episodes, in turn: see `rehearse`
 OVERLAP = 0.1  # of episodes let classes of the reference into the test set: it does happen
 
@@ -47,10 +48,17 @@ class View:
     bounds : ndarray of shape (5,)
         log(F(q_p) / p): were the reference's quantiles q_p true of the graph, no prior
         above F(q_p) / p could be.
+    mean, strange : float
+        Mean distance in the graph, and from rows of the reference to the graph.
+    found : float
+        Share of the reference's rows that are nodes of the graph themselves.
     """
 
     features: Floats
     bounds: Floats
+    mean: float
+    strange: float
+    found: float
 
     @property
     def shared(self) -> float:
@@ -81,6 +89,10 @@ class Examples:
     def __len__(self) -> int:
         return len(self.log_prior)
 
+    def school(self, number: int) -> Examples:
+        """Return those of a school: they come in turn."""
+        return Examples(*(getattr(self, field.name)[number::SCHOOLS] for field in fields(self)))
+
 
 def view(
     nodes: Floats, profile: GraphProfile, reference: Reference, rng: np.random.Generator
@@ -109,11 +121,10 @@ def view(
     mean, quantiles = profile.mean_distance, reference.quantiles
     rows = reference.rows[rng.permutation(len(reference.rows))[:COMPARED]]
     crossing = distances(rows, nodes)
-    sample = np.sort(crossing if len(nodes) < 64 else crossing[:, ::4], axis=None)
-    crossing.sort(axis=1)
     points = np.concatenate([quantiles[AT_LEVELS], mean * AT_SHARES])
-    inside = np.log(_share(profile.pair_distances, points))
-    across = np.log(_share(sample, points))
+    inside = np.log(_share(profile.pair_distances, points, itself=True))
+    across = np.log(_share(crossing, points, itself=False))
+    strange = float(crossing.mean())
     bounds = inside[: len(AT_LEVELS)] - np.log(LEVELS[AT_LEVELS])
     features = [
         profile.statistics,
@@ -122,18 +133,25 @@ def view(
         reference.negatives / mean,
         [reference.negatives[0], np.log(reference.classes)],
         bounds,
-        rank_profile(crossing, mean).mean(0),
-        [crossing.mean() / mean, crossing.std() / mean],
+        Ordered(crossing, itself=False).profile().mean(0) / mean,
+        [strange / mean, crossing.std() / mean],
         inside[len(AT_LEVELS) :],
         across,
         inside - across,
     ]
-    return View(np.concatenate(features).astype(np.float32), bounds.astype(np.float32))
+    seen = np.concatenate(features).astype(np.float32)
+    found = float((crossing.min(1) < SAME).mean())
+    return View(seen, bounds.astype(np.float32), mean, strange, found)
 
 
-def _share(ordered: Floats, points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of distances below each point, never quite 0."""
-    return (np.searchsorted(ordered, points) + 0.5) / (len(ordered) + 1)
+def _share(d: Floats, points: NDArray[np.float64], *, itself: bool) -> NDArray[np.float64]:
+    """Return the share of distances below each point, never quite 0.
+
+    With `itself`, one distance of each row is -1, from a node to itself, and does not count.
+    """
+    none = len(d) if itself else 0
+    below = np.array([np.count_nonzero(d < np.float32(point)) for point in points])
+    return (below - none + 0.5) / (d.size - none + 1)
 
 
 def rehearse(
@@ -217,12 +235,9 @@ def _overlapping(episode: Episode, rng: np.random.Generator) -> Episode:
     """Move a third of the rehearsed D_cal into the test set: its classes are in both then."""
     moves = rng.random(len(episode.cal)) < 1 / 3
     labels = episode.cal_labels[moves] + episode.test_labels.max() + 1
-    return Episode(
-        episode.cal[~moves],
-        episode.cal_labels[~moves],
-        np.concatenate([episode.test, episode.cal[moves]]),
-        np.concatenate([episode.test_labels, labels]),
-    )
+    test = np.concatenate([episode.test, episode.cal[moves]])
+    test, labels = at_most(NODES, test, np.concatenate([episode.test_labels, labels]), rng)
+    return Episode(episode.cal[~moves], episode.cal_labels[~moves], test, labels)
 
 
 def _within(rows: Floats, labels: NDArray[np.int64]) -> Floats:

@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opengcn.rehearsal.nearest import RUN, nearest
+
 __all__ = [
     "SHARED",
     "Described",
     "GraphProfile",
+    "Ordered",
     "distances",
     "profile_graph",
-    "rank_profile",
     "reach_of",
 ]
 
@@ -31,7 +33,8 @@ SHARES = np.array(
     [0.001, 0.002, 0.004, 0.008, 0.012, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.32, 0.5, 0.8]
 )
 SHARED = 2 * (len(RANKS) + len(SHARES) + 2) + 2  # place of the share of neighbours in common
-THIN = 4  # of the anchors' distances, one in so many is kept for the distribution of all pairs
+NEAR = 128  # neighbours of a node that are put in order; farther ones are sampled
+AT_ONCE = 64  # nodes whose distances to all others fit into the cache
 
 Floats = NDArray[np.float32]
 
@@ -46,8 +49,8 @@ class GraphProfile:
         Pooled over the anchors.
     mean_distance : float
         Of all pairs.
-    pair_distances : ndarray
-        A sample of the distances of all pairs, sorted.
+    pair_distances : ndarray of shape (a, n)
+        From the anchors to all nodes; -1 from an anchor to itself.
     """
 
     statistics: Floats
@@ -76,36 +79,58 @@ def distances(A: Floats, B: Floats) -> Floats:
     return squared
 
 
-def rank_profile(ordered: Floats, mean: float) -> Floats:
-    """Return relative distances at fixed ranks and at fixed shares of the graph.
+class Ordered:
+    """Distances from nodes to others, in order: the nearest of all, the rest of a sample.
 
     Parameters
     ----------
-    ordered : ndarray of shape (r, n)
-        Ascending distances of r nodes to n others.
-    mean : float
-        Mean distance of the graph.
+    d : ndarray of shape (r, n)
+        Distances; with `itself`, -1 from a node to itself.
+    itself : bool
+        Whether the nodes are among the others; then they do not count.
 
-    Returns
-    -------
-    profile : ndarray of shape (r, 21)
-        The distances at those ranks over the mean.
+    Attributes
+    ----------
+    near : ndarray of shape (r, k)
+        The 128 smallest distances, ascending, each right up to a factor of 1 +- 2 ** -12.
+    at : ndarray of shape (r, k)
+        To which others.
     """
-    n = ordered.shape[1]
-    at = np.concatenate([RANKS, (SHARES * n).round().astype(int)]).clip(1, n) - 1
-    return ordered[:, at] / np.float32(mean)
+
+    def __init__(self, d: Floats, *, itself: bool) -> None:
+        n, skip = d.shape[1], int(itself)
+        self._others = n - skip
+        near, at = nearest(d, min(NEAR + skip, n))
+        self.near, self.at = near[:, skip:], at[:, skip:]
+        self._sample: Floats | None = None
+        if self._others > NEAR:
+            sample = np.array(d[:, :: -(-n // RUN)])
+            sample[sample < 0] = np.inf
+            sample.sort(axis=1)
+            self._sample = sample
+
+    def profile(self) -> Floats:
+        """Return the distances (r, 21) at `RANKS` and at `SHARES` of the others."""
+        ranks = np.concatenate([RANKS, (SHARES * self._others).round().astype(int)])
+        at = ranks.clip(1, self._others) - 1
+        if self._sample is None:
+            return self.near[:, at]
+        near = at < NEAR
+        size = self._sample.shape[1]
+        far = ((at[~near] + 0.5) / self._others * size).astype(int)
+        return np.concatenate([self.near[:, at[near]], self._sample[:, far]], 1)
 
 
 class Described:
     """Nodes of a graph as they see the others, each worked out once however often it is asked.
 
-    Anchors have neighbours in common, and graphs of a small set are all of its rows: most of
-    the work is there already when the second graph is looked at.
+    Anchors have neighbours in common, and are neighbours of each other.
 
     Parameters
     ----------
     nodes : ndarray of shape (n, D)
-        Unit vectors, n >= 8.
+        Unit vectors, 8 <= n <= 4,096. Classes must not take turns in them: of nodes far away,
+        every eighth or so is looked at.
 
     Attributes
     ----------
@@ -122,7 +147,6 @@ class Described:
         self._known = np.zeros(n, bool)
         self._profile = np.empty((n, len(RANKS) + len(SHARES) + 2), np.float32)
         self._near = np.empty((n, self.reach), np.int32)
-        self._scattered: Floats | None = None
 
     def of(self, rows: NDArray[Any]) -> tuple[Floats, NDArray[np.int32]]:
         """Describe some nodes.
@@ -140,16 +164,18 @@ class Described:
             Nearest neighbours, the nearest first.
         """
         new = np.unique(rows[~self._known[rows]])
-        if len(new):
-            self.take(new, _from(self.nodes, new))
+        for start in range(0, len(new), AT_ONCE):
+            part = new[start : start + AT_ONCE]
+            self.take(part, _from(self.nodes, part))
         return self._profile[rows], self._near[rows]
 
     def take(self, rows: NDArray[Any], d: Floats) -> None:
         """Describe nodes whose distances (r, n) to all others are at hand."""
-        new = ~self._known[rows]
-        if new.any():
-            self._profile[rows[new]], self._near[rows[new]] = _describe(d[new], self.reach)
-            self._known[rows] = True
+        for start in range(0, len(rows), AT_ONCE):
+            part = rows[start : start + AT_ONCE]
+            described = _describe(d[start : start + AT_ONCE], self.reach)
+            self._profile[part], self._near[part] = described
+        self._known[rows] = True
 
     def scattered(self, rows: NDArray[Any], rng: np.random.Generator) -> Floats:
         """Return what the graph would show at ranks and shares (21,) had it no classes.
@@ -168,15 +194,10 @@ class Described:
         Returns
         -------
         profile : ndarray of shape (21,)
-            Mean over the nodes, relative to the mean distance; worked out once, from the
-            nodes given first.
+            Mean over the nodes, relative to the mean distance.
         """
-        if self._scattered is None:
-            d = _from(_thrown(self.nodes, self.axes, rng), rows)
-            d.sort(axis=1)
-            d = d[:, 1:]
-            self._scattered = rank_profile(d, max(float(d.mean()), 1e-6)).mean(0)
-        return self._scattered
+        d = _from(_thrown(self.nodes, self.axes, rng), rows)
+        return np.asarray(Ordered(d, itself=True).profile().mean(0) / np.float32(_mean(d)))
 
     @cached_property
     def variance(self) -> NDArray[Any]:
@@ -215,29 +236,27 @@ def reach_of(nodes: int) -> int:
     return min(max(20, min(80, round(0.02 * nodes))), nodes - 1)
 
 
-def profile_graph(graph: Floats | Described, rng: np.random.Generator) -> GraphProfile:
+def profile_graph(nodes: Floats, rng: np.random.Generator) -> GraphProfile:
     """Describe a graph.
 
     Parameters
     ----------
-    graph : ndarray of shape (n, D) or Described
-        Unit vectors, n >= 8; or what is already known of them.
+    nodes : ndarray of shape (n, D)
+        Unit vectors, 8 <= n <= 4,096, in random order, or class by class as rehearsals are.
     rng : Generator
         Chooses the anchors.
 
     Returns
     -------
     profile : GraphProfile
-        Equal for equal graphs and generators; of a graph already described, what was
-        worked out then is used again.
+        Equal for equal graphs and generators.
     """
-    described = graph if isinstance(graph, Described) else Described(graph)
-    nodes, k = described.nodes, described.reach
+    described = Described(nodes)
+    k = described.reach
     n = len(nodes)
     anchors = rng.permutation(n)[:ANCHORS]
     d = _from(nodes, anchors)
-    apart = d.size - len(anchors)
-    mean = max(float(d.sum() + len(anchors)) / apart, 1e-6)  # all rows may be the same
+    mean = _mean(d)
     described.take(anchors, d)
     own, near = described.of(anchors)
     theirs, their_near = described.of(near[:, :NEIGHBOURS].ravel())
@@ -264,9 +283,12 @@ def profile_graph(graph: Floats | Described, rng: np.random.Generator) -> GraphP
             grouped,
         ]
     ).astype(np.float32)
-    d[np.arange(len(anchors)), anchors] = np.nan  # not a pair: sorts to the end
-    sample = np.sort(d[:, ::THIN] if n >= 64 else d, axis=None)
-    return GraphProfile(statistics, mean, sample[: np.isfinite(sample).sum()])
+    return GraphProfile(statistics, mean, d)
+
+
+def _mean(d: Floats) -> float:
+    """Return the mean of distances, each row with one of -1, from a node to itself."""
+    return max(float(d.sum() + len(d)) / (d.size - len(d)), 1e-6)  # all rows may be the same
 
 
 def _spectrum(rows: Floats) -> NDArray[Any]:
@@ -299,14 +321,13 @@ def _signs(shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
     return rng.integers(2, size=shape, dtype=np.int8) * np.float32(2) - 1
 
 
-def _describe(d: Floats, k: int) -> tuple[Floats, NDArray[np.int64]]:
+def _describe(d: Floats, k: int) -> tuple[Floats, NDArray[np.int32]]:
     """Return profiles (r, 23) of nodes, and their k nearest neighbours (r, k), from distances."""
-    near = np.argpartition(d, k, axis=1)[:, : k + 1]
-    by_distance = np.argsort(np.take_along_axis(d, near, 1), axis=1, kind="stable")
-    near = np.take_along_axis(near, by_distance, 1)[:, 1:]
-    ordered = np.sort(d, axis=1)[:, 1:]
-    spread = np.stack([ordered.mean(1), ordered.std(1)], 1)
-    return np.concatenate([rank_profile(ordered, 1.0), spread], 1), near
+    ordered, others = Ordered(d, itself=True), d.shape[1] - 1
+    mean = (d.sum(1) + 1) / others  # a node is at -1 from itself
+    square = (np.einsum("ij,ij->i", d, d) - 1) / others
+    spread = np.sqrt(np.maximum(square - mean**2, 0))
+    return np.column_stack([ordered.profile(), mean, spread]), ordered.at[:, :k]
 
 
 def _overlap(

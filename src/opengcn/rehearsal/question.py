@@ -1,4 +1,4 @@
-"""What the networks are asked: views of a set, and what is believed of it beforehand."""
+"""What is asked: views of a set, and what is believed of it beforehand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Asked"]
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A set about which the networks are asked.
+    """A set to be read.
 
     Attributes
     ----------

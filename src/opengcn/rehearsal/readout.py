@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from copy import deepcopy
-from dataclasses import dataclass, replace
-from threading import Lock
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from opengcn.progress import progress_bar
 from opengcn.rehearsal.candidates import candidates, plausible
 from opengcn.rehearsal.examples import SCHOOLS, Examples
 from opengcn.rehearsal.question import Asked
-from opengcn.rehearsal.reading_network import (
-    BATCH,
-    WIDTHS,
-    Lessons,
-    ReadingNetworks,
-    given_features,
-    standard,
-    teach,
-)
+from opengcn.rehearsal.reader import NOISE, OWN_NOISE, Reader, given_inputs
 from opengcn.rehearsal.reference import Reference
-from opengcn.rehearsal.trust import weigh
-from opengcn.threads import one_torch_thread
+from opengcn.rehearsal.trust import agree, shifted, weigh
+from opengcn.threads import one_blas_thread
 
 __all__ = ["Prediction", "Readout"]
 
-FOLDS = 5  # networks of a school, each trained without a fifth of its examples
-DOUBT = 0.75  # error of the readout, over how far the schools differ
-STEPS, RATE = 1500, 2e-3
-OWN_STEPS, OWN_RATE, OWN_SHARE = 400, 1e-3, 0.3  # when D_cal's own rehearsals are added
-FEW, ENOUGH = 0.6, 1000  # error of the readout where few pairs are seen, over their square root
-EVIDENCE = 2.0  # a curve says about as much as so many independent distances
-FULL_BATCH = 64  # questions that the networks answer at once
-STEPS_AN_EXAMPLE = 5  # at most: few examples are learned soon
-# The band, chosen once for all data sets (docs/default.md): of rehearsals, which are harsher than
-# life, this share is covered; of other errors, 90 % of a normal one.
-REHEARSED, KINDER, NORMAL = 0.7, 0.8, 2.0
-BETWEEN = 1.5  # on how far candidates of the prior differ
-OVERSHOT = 0.1  # of a move
-UNEQUAL = 0.5  # classes of a set count for so many of equal size
+FEW, ENOUGH = 0.8, 1000  # error of the readout where few pairs are seen, over their square root
+# The band, chosen once for all data sets (docs/default.md): rehearsals are harsher than life; of
+# other errors, 90 % of a normal one is covered.
+KINDER, NORMAL = 0.4, 1.8
+APART, BETWEEN = 0.6, 1.5  # on how far the schools and the candidates of the prior differ
+UNEQUAL = 0.2  # classes of a set count for so many of equal size
 PRIOR_ERROR = 0.3  # of log prior, beside what the candidates leave open
 
 Floats = NDArray[np.float32]
@@ -74,280 +52,196 @@ class Prediction:
 
 @dataclass(frozen=True, eq=False)
 class Readout:
-    """Networks with what they need around them.
+    """Readers with what they need around them.
 
     Attributes
     ----------
-    networks : ReadingNetworks
-        One a fold of each school, and, once it is taught on D_cal, as many again.
+    schools : tuple of Reader
+        One for mild episodes, one for hard ones.
     middle, scale : ndarray of shape (F,)
         Mean and standard deviation of the features.
-    stretch : float
-        Factor on the spread that covers 70 % of examples that a network has not seen.
     """
 
-    networks: ReadingNetworks
+    schools: tuple[Reader, ...]
     middle: Floats
     scale: Floats
-    stretch: float
 
     @classmethod
-    def train(
-        cls, examples: Examples, seed: int, device: torch.device, *, progress: bool = True
-    ) -> Self:
-        """Train on examples.
-
-        Parameters
-        ----------
-        examples : Examples
-            At least ten.
-        seed : int
-            Of weights and batches.
-        device : torch.device
-            Where to train.
-        progress : bool, default True
-            Show a bar when it takes more than two seconds.
-
-        Returns
-        -------
-        readout : Readout
-            Trained.
-        """
-        middle = examples.features.mean(0)
-        scale = examples.features.std(0) + 1e-4
-        order = np.random.default_rng(seed).permuted(_by_school(examples), axis=1)
-        folds = order[:, : order.shape[1] // FOLDS * FOLDS].reshape(SCHOOLS, FOLDS, -1)
-        others = [[np.delete(of, k, 0).ravel() for k in range(FOLDS)] for of in folds]
-        rows, folds = np.concatenate(others), np.concatenate(folds)
-        steps = min(STEPS, STEPS_AN_EXAMPLE * order.shape[1])
-        lessons = Lessons.of(examples, middle, scale, device)
-        with (
-            _TRAINING,
-            one_torch_thread(),
-            progress_bar("Learning to read graphs", steps, show=progress) as advance,
-            _own_randomness(seed, device),
-        ):
-            networks = ReadingNetworks(SCHOOLS * FOLDS, examples.features.shape[1]).to(device)
-            rng = np.random.default_rng([seed, 0])
-            lesson = [(lessons, rows, BATCH)]
-            teach(networks, lesson, rng, steps=steps, rate=RATE, advance=advance)
-            ratios = _held_out(networks, lessons, folds, rng)
-        return cls(networks, middle, scale, float(np.quantile(ratios, REHEARSED)))
-
-    def taught(self, examples: Examples, own: Examples, seed: int) -> Self:
-        """Return a readout with networks that have also rehearsed on D_cal.
+    @one_blas_thread()  # the number of cores must not change a bit
+    def learn(cls, examples: Examples, own: Examples | None, seed: int) -> Self:
+        """Learn from examples.
 
         D_train shows many classes, all of them seen by the embedder; D_cal shows few, and
-        what unseen ones look like. Neither is always right about the next set, so the
-        networks that know D_train alone stay beside those that know both.
+        what unseen ones look like.
 
         Parameters
         ----------
         examples : Examples
-            Of D_train, as in `train`.
-        own : Examples
-            Of D_cal.
+            Of D_train.
+        own : Examples or None
+            Of D_cal, if it is large enough to rehearse on.
         seed : int
-            Of batches.
+            Of the errors of priors that are given.
 
         Returns
         -------
         readout : Readout
-            Another one; this one is left as it is.
+            What it has learned.
         """
-        device = self.networks.device
-        networks = deepcopy(self.networks)
-        sizes = (BATCH - int(OWN_SHARE * BATCH), int(OWN_SHARE * BATCH))
-        lessons = [
-            (Lessons.of(e, self.middle, self.scale, device), _of_school(e), size)
-            for e, size in zip((examples, own), sizes, strict=True)
+        standard = examples.features.mean(0), examples.features.std(0) + np.float32(1e-4)
+        rng = np.random.default_rng(seed)
+        parts, noises = [examples], [NOISE]
+        if own is not None:
+            parts, noises = [examples, own], [NOISE, OWN_NOISE]
+        schools = [
+            Reader.learn([part.school(s) for part in parts], noises, standard, rng)
+            for s in range(SCHOOLS)
         ]
-        steps = min(OWN_STEPS, STEPS_AN_EXAMPLE * len(own) // SCHOOLS)
-        with (
-            _TRAINING,
-            one_torch_thread(),
-            progress_bar("Learning from D_cal", steps) as advance,
-            _own_randomness(seed, device),
-        ):
-            rng = np.random.default_rng([seed, 1])
-            teach(networks, lessons, rng, steps=steps, rate=OWN_RATE, advance=advance)
-        return replace(self, networks=_joined(self.networks, networks))
+        return cls(tuple(schools), *standard)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return everything but `stretch` as arrays, for a model file.
+        """Return everything as arrays, for a model file.
 
         Returns
         -------
         arrays : dict of str to ndarray
             What `of_arrays` takes.
         """
-        weights = {n: v.cpu().numpy() for n, v in self.networks.state_dict().items()}
-        return weights | {"middle": self.middle, "scale": self.scale}
+        found = {"middle": self.middle, "scale": self.scale}
+        for s, reader in enumerate(self.schools):
+            found |= {f"school{s}.{name}": array for name, array in reader.arrays().items()}
+        return found
 
     @classmethod
-    def of_arrays(
-        cls, arrays: dict[str, NDArray[Any]], stretch: float, device: torch.device
-    ) -> Self:
+    def of_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
         """Make a readout of what `arrays` returned.
 
         Parameters
         ----------
         arrays : dict of str to ndarray
             The arrays.
-        stretch : float
-            As it was.
-        device : torch.device
-            Where the networks run.
 
         Returns
         -------
         readout : Readout
             The same.
         """
-        own = {n: arrays[n] for n in ("middle", "scale")}
-        weights = {n: torch.from_numpy(v) for n, v in arrays.items() if n not in own}
-        networks = ReadingNetworks(len(weights["prior.bias"]), len(own["middle"]))
-        networks.load_state_dict(weights)
-        networks.to(device).eval().requires_grad_(False)
-        return cls(networks, own["middle"], own["scale"], stretch)
+        names = [field.name for field in fields(Reader)]
+        schools = [Reader(*(arrays[f"school{s}.{n}"] for n in names)) for s in range(SCHOOLS)]
+        return cls(tuple(schools), arrays["middle"], arrays["scale"])
 
-    def predict(self, sets: Sequence[Asked], reference: Reference) -> list[Prediction]:
-        """Predict for several sets; the networks read their views in full batches.
+    def predict(self, asked: Asked, reference: Reference) -> Prediction:
+        """Predict for a set.
 
         Parameters
         ----------
-        sets : sequence of Asked
-            The sets.
+        asked : Asked
+            The set.
         reference : Reference
             D_cal.
 
         Returns
         -------
-        predictions : list of Prediction
-            One a set.
+        prediction : Prediction
+            The mean over candidates of the prior.
         """
-        if not sets:
-            return []
-        inputs = [self._inputs(one) for one in sets]
-        said = self._said(torch.cat(inputs))
-        ends = np.cumsum([len(x) for x in inputs])
-        return [
-            self._prediction([part[:, end - len(x) : end] for part in said], reference, one)
-            for one, x, end in zip(sets, inputs, ends, strict=True)
-        ]
+        return self.judge(*self.read(asked), reference, asked)
 
-    def _inputs(self, asked: Asked) -> torch.Tensor:
-        """Return inputs (v (1 + c), F + 7): each view without a prior, then with each candidate."""
-        x = standard(np.stack([v.features for v in asked.seen]), self.middle, self.scale)
-        bounds = torch.from_numpy(np.stack([v.bounds for v in asked.seen]))
-        log_priors = torch.from_numpy(np.append(0, candidates(asked)).astype(np.float32))
-        given = torch.ones(len(log_priors))
-        given[0] = 0
-        each = (len(x), len(given))
-        about = given_features(
-            log_priors.expand(each), given.expand(each), bounds[:, None].expand(*each, -1)
-        )
-        return torch.cat([x[:, None].expand(*each, -1), about], -1).flatten(0, 1)
+    @one_blas_thread()
+    def read(self, asked: Asked) -> tuple[Rate, float]:
+        """Let each school read the graphs of a set.
 
-    def _said(self, x: torch.Tensor) -> list[Rate]:
-        """Return moves, widths and priors (k, e, ...) that the networks read from inputs (e, F).
+        Parameters
+        ----------
+        asked : Asked
+            The set.
 
-        Every batch has the same shape, so what is said of a view does not depend, to the bit,
-        on the views beside it: products of another shape round differently.
+        Returns
+        -------
+        moves : ndarray of shape (s, c, 24)
+            Of the quantiles, in logarithms, for each candidate of the prior.
+        log_prior : float
+            What the graphs show of the prior.
         """
-        whole = torch.nn.functional.pad(x, (0, 0, 0, -len(x) % FULL_BATCH))
-        with torch.no_grad(), one_torch_thread():
-            said = [
-                self.networks(part.to(self.networks.device).expand(len(self.networks), -1, -1))
-                for part in torch.split(whole, FULL_BATCH)
-            ]
-        parts = (torch.cat(part, 1)[:, : len(x)] for part in zip(*said, strict=True))
-        return [part.cpu().double().numpy() for part in parts]
+        features = np.stack([view.features for view in asked.seen])
+        bounds = np.stack([view.bounds for view in asked.seen])[:, None]
+        given = given_inputs(candidates(asked), bounds)
+        said = [s.read(features, given, (self.middle, self.scale)) for s in self.schools]
+        moves = np.stack([moves.mean(0) for moves, _ in said])
+        return moves, min(float(np.mean([prior.mean() for _, prior in said])), 0.0)
 
-    def _prediction(self, said: list[Rate], reference: Reference, asked: Asked) -> Prediction:
-        """Average what the networks say of the graphs of one set, over candidates of the prior."""
-        moves, widths, priors = (
-            part.reshape(len(part), len(asked.seen), -1, *part.shape[2:]).mean(1) for part in said
-        )
+    def judge(self, moves: Rate, read: float, reference: Reference, asked: Asked) -> Prediction:
+        """Weigh what the schools say against each other, against D_cal, and over candidates.
+
+        Parameters
+        ----------
+        moves : ndarray of shape (s, c, 24)
+            What `read` returned.
+        read : float
+            Log prior that the graphs show.
+        reference : Reference
+            D_cal.
+        asked : Asked
+            The set.
+
+        Returns
+        -------
+        prediction : Prediction
+            The mean over candidates of the prior.
+        """
         known, log_priors = reference.quantiles, candidates(asked)
-        reads = known * np.exp(moves[:, 1:])
-        mild, hard = reads[-SCHOOLS * FOLDS : -FOLDS].mean(0), reads[-FOLDS:].mean(0)
-        plain, taught = reads[: SCHOOLS * FOLDS].mean(0), (mild + hard) / 2
-        pairs = np.maximum(np.exp(log_priors) * asked.nodes * (asked.nodes - 1) / 2, 1)
+        priors = np.exp(log_priors)
+        moves = known * np.expm1(moves)
+        chance = _chance(moves, priors, reference, asked)
+        move, apart = agree(moves, chance)
+        pairs = np.maximum(priors * asked.nodes * (asked.nodes - 1) / 2, 1)
         few = FEW * np.maximum(pairs**-0.5 - ENOUGH**-0.5, 0)
-        apart = np.hypot(np.abs(taught - plain).mean(1), DOUBT * np.abs(hard - mild).mean(1))
-        move = taught - known
-        trusted, evidence = weigh(move, reference.error, apart, few)
-        likely = plausible(log_priors, priors[:, 0].mean(), asked) + EVIDENCE * evidence
+        trusted, evidence = weigh(move, reference.error, apart, few, chance)
+        likely = plausible(log_priors, read, asked, 1 - chance[-1]) + evidence
         weights = np.exp(likely - np.logaddexp.reduce(likely))
         trusted = trusted[:, None]
         each = known + trusted * move
-        quantiles = np.sort(weights @ each).clip(0, 2)
-        log_prior = float(np.log(weights @ np.exp(log_priors)))
-        classes = max(UNEQUAL * np.exp(-log_prior), 1)
+        part = _part(reference, asked)
+        quantiles = np.sort(part * known + (1 - part) * (weights @ each)).clip(0, 2)
+        suggested = asked.suggested if asked.hint is None else asked.hint
+        log_prior = float(np.log(part * suggested + (1 - part) * (weights @ priors)))
+        equal = max(UNEQUAL * np.exp(-log_prior), 1)
+        spread = np.mean([school.spread for school in self.schools], 0)
         errors = [
-            trusted * KINDER * self.stretch * np.exp(widths[:, 1:].clip(*WIDTHS).mean(0)),
+            trusted * KINDER * known * spread,
             (1 - trusted) * NORMAL * reference.error,
-            np.hypot(apart, few)[:, None],
-            OVERSHOT * move,
+            np.hypot(APART * apart, few)[:, None],
             BETWEEN * (each - quantiles),
-            np.array(NORMAL * reference.error * np.sqrt(reference.classes / classes)),
+            np.array(NORMAL * reference.error * np.sqrt(reference.classes / equal)),
         ]
-        spread = np.sqrt(weights @ sum(np.square(error) for error in errors))
+        wide = (1 - 0.9 * part) * np.sqrt(weights @ sum(np.square(error) for error in errors))
         open_ = NORMAL * np.hypot(np.sqrt(weights @ (log_priors - log_prior) ** 2), PRIOR_ERROR)
         prior, low, high = np.exp(np.minimum(log_prior + np.array([0, -open_, open_]), 0))
         return Prediction(
             quantiles,
-            np.maximum.accumulate((quantiles - spread).clip(0, 2)),
-            np.maximum.accumulate((quantiles + spread).clip(0, 2)),
+            np.maximum.accumulate((quantiles - wide).clip(0, 2)),
+            np.maximum.accumulate((quantiles + wide).clip(0, 2)),
             float(prior),
             float(low),
             float(high),
         )
 
 
-_TRAINING = Lock()  # dropout draws from torch's global generator: one training at a time
+def _chance(moves: Rate, priors: Rate, reference: Reference, asked: Asked) -> Rate:
+    """Return how likely it is that the set has shifted, for each candidate of its prior.
 
-
-@contextmanager
-def _own_randomness(seed: int, device: torch.device) -> Iterator[None]:
-    """Seed torch, for weights and dropout, and give its generator back as it was."""
-    with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        torch.manual_seed(seed)
-        yield
-
-
-def _by_school(examples: Examples) -> NDArray[np.int64]:
-    """Return the examples (s, m) of each school: they come in turn."""
-    return np.arange(len(examples) // SCHOOLS * SCHOOLS).reshape(-1, SCHOOLS).T
-
-
-def _of_school(examples: Examples) -> NDArray[np.int64]:
-    """Return, for each network (k, m), the examples of its school."""
-    return np.repeat(_by_school(examples), FOLDS, axis=0)
-
-
-def _joined(one: ReadingNetworks, other: ReadingNetworks) -> ReadingNetworks:
-    """Return the networks of both."""
-    both = ReadingNetworks(len(one) + len(other), one.features).to(one.device)
-    weights = one.state_dict(), other.state_dict()
-    both.load_state_dict({name: torch.cat([w[name] for w in weights]) for name in weights[0]})
-    return both.eval().requires_grad_(False)
-
-
-def _held_out(
-    networks: ReadingNetworks,
-    lessons: Lessons,
-    folds: NDArray[np.int64],
-    rng: np.random.Generator,
-) -> Rate:
-    """Return errors of the quantiles over their spreads (k, m, 24), with the prior given.
-
-    Of the examples (k, m) that each network has not seen.
+    What is not of one class in the set is of strangers, and so is every pair with D_cal:
+    these are as far from each other, unless something has moved.
     """
-    rows = torch.from_numpy(folds).to(lessons.x.device)
-    with torch.no_grad():
-        move, spread, _ = networks(lessons.inputs(rows, rng, chance=1.0))
-        wrong = (lessons.reference[rows] * move.exp() - lessons.truth[rows]).abs()
-        ratio = wrong / spread.clamp(*WIDTHS).exp()
-    return np.asarray(ratio.cpu(), np.float64)
+    mean, strange = (np.mean([getattr(v, n) for v in asked.seen]) for n in ("mean", "strange"))
+    odds = np.minimum(priors, 0.5) / (1 - np.minimum(priors, 0.5))
+    within = (reference.quantiles + moves.mean(0)).mean(1)
+    strangers = np.maximum(mean + odds * (mean - within), 1e-6)
+    classes = 1 / (1 / reference.classes + priors)
+    return shifted(np.log(max(strange, 1e-6) / strangers), classes)
+
+
+def _part(reference: Reference, asked: Asked) -> float:
+    """Return how much of the set is D_cal itself: of that, the labels are known."""
+    found = float(np.mean([view.found for view in asked.seen]))
+    return min(1.0, found * reference.size / asked.nodes)

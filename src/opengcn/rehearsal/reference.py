@@ -42,6 +42,8 @@ class Reference:
         Mean size of the class of a row.
     rows : ndarray of shape (m, D)
         Some of its rows.
+    size : int
+        How many rows it has.
     error : float, default 0
         Expected absolute error of the quantiles from the choice of the classes, as a mean
         over the levels: other classes of the same world would have given others.
@@ -52,6 +54,7 @@ class Reference:
     classes: int
     class_size: float
     rows: Floats
+    size: int
     error: float = 0.0
 
     @classmethod
@@ -83,6 +86,7 @@ class Reference:
             np.array([mean, spread, low]),
             *_classes(cal.codes),
             np.asarray(cal.take(rows), np.float32),
+            len(cal),
             _class_error(cal, rng),
         )
 
@@ -108,7 +112,7 @@ class Reference:
         other = d[~same]
         negatives = np.array([other.mean(), other.std(), np.quantile(other, 0.05)])
         quantiles = np.quantile(d[same], LEVELS).astype(np.float64)
-        return cls(quantiles, negatives, *_classes(labels), rows)
+        return cls(quantiles, negatives, *_classes(labels), rows, len(rows))
 
 
 def reference_curve(cal: EmbeddingSet, rng: np.random.Generator) -> OperatingCurve:

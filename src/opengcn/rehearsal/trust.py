@@ -1,8 +1,8 @@
-"""How far to trust the readout beside D_cal's own curve.
+"""How far to trust readings beside each other, and beside D_cal's own curve.
 
-Both err, for different reasons: D_cal has few classes, and rehearsals are not life. When
+All err, for different reasons: D_cal has few classes, and rehearsals are not life. When
 nothing has shifted, D_cal's curve is right up to the choice of its classes, and that is
-better the more of them there are; when the set has shifted, only the readout knows.
+better the more of them there are; when the set has shifted, only a reading knows.
 """
 
 from __future__ import annotations
@@ -10,19 +10,79 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["weigh"]
+__all__ = ["agree", "shifted", "weigh"]
 
 # In distance, as means over the quantiles; chosen once for all data sets (docs/default.md).
-READOUT_ERROR = 0.015  # typical error of the readout on real sets
-RELATIVE = 0.2  # part of a shift by which the readout may be off as well
-SHIFT = 0.12  # typical size of a shift, when there is one
-CHANCE = 0.4  # of one
+READOUT_ERROR = 0.0175  # typical error of a reading on real sets
+RELATIVE = 0.25  # part of a shift by which it may be off as well
+SHIFT = 0.16  # typical size of a shift, when there is one
+USUAL = 0.04  # difference that is no evidence, however alike D_cal's classes are
+NEARER = 0.005  # by so much nearer to D_cal, a reading counts 2.7 times as much
+HARD = 0.8  # weight of the hard school where nothing has shifted
+DOUBT = 1.4  # error of a reading over how far the schools differ, after a shift
+# How much farther, in logarithms, rows of D_cal are from a set than its own strangers are from each
+# other: if it has not shifted, up to the choice of classes; if it has.
+STILL, SHIFTED = 0.03, 0.07
 
 Rate = NDArray[np.float64]
 
 
+def agree(moves: Rate, chance: Rate) -> tuple[Rate, Rate]:
+    """Join the readings of the schools.
+
+    Where nothing has shifted, the school of hard rehearsals is right more often. Where
+    something has, the nearer to D_cal a reading, the more it counts: what has not been
+    rehearsed makes readings go astray, seldom towards D_cal.
+
+    Parameters
+    ----------
+    moves : ndarray of shape (2, c, 24)
+        How far the schools, mild and hard, put the quantiles from D_cal's, for each of c
+        candidates.
+    chance : ndarray of shape (c,)
+        Of a shift: see `shifted`.
+
+    Returns
+    -------
+    move : ndarray of shape (c, 24)
+        Their weighted mean.
+    apart : ndarray of shape (c,)
+        Error that follows from how far they differ.
+    """
+    size = np.abs(moves).mean(2)
+    weights = np.exp((size.min(0) - size) / NEARER)
+    weights = chance * weights / weights.sum(0) + (1 - chance) * np.array([[1 - HARD], [HARD]])
+    move = (weights[..., None] * moves).sum(0)
+    return move, chance * DOUBT * np.abs(moves - move).mean(2).sum(0)
+
+
+def shifted(farther: Rate, classes: Rate | float) -> Rate:
+    """Return how likely it is that a set has shifted.
+
+    Parameters
+    ----------
+    farther : ndarray of shape (c,)
+        Logarithm of the distance between rows of D_cal and the set over that between
+        strangers in the set.
+    classes : ndarray of shape (c,) or float
+        How many classes D_cal and the set are worth together, as in an F-test.
+
+    Returns
+    -------
+    chance : ndarray of shape (c,)
+        In (0, 1).
+    """
+    still, moved = STILL**2 / classes, SHIFTED**2
+    odds = 0.5 * (farther**2 * (1 / still - 1 / (still + moved)) + np.log(still / (still + moved)))
+    return np.asarray(1 / (1 + np.exp(-np.clip(odds, -30, 30))), np.float64)
+
+
 def weigh(
-    moves: Rate, reference_error: float, apart: Rate, few: Rate | float = 0.0
+    moves: Rate,
+    reference_error: float,
+    apart: Rate,
+    few: Rate | float = 0.0,
+    chance: Rate | float = 0.5,
 ) -> tuple[Rate, Rate]:
     """Weigh readings against D_cal.
 
@@ -37,11 +97,12 @@ def weigh(
     reference_error : float
         Expected absolute error of D_cal's quantiles, from its classes.
     apart : ndarray of shape (c,)
-        Further error of each: how far networks that know D_cal are from those that do not,
-        and those that have learned from mild rehearsals from those of hard ones.
+        Further error of each: see `agree`.
     few : ndarray of shape (c,) or float, default 0
         What follows from few pairs. It is no evidence: a reading that is next to impossible
         must not be likely for that.
+    chance : ndarray of shape (c,) or float, default 0.5
+        Of a shift: see `shifted`.
 
     Returns
     -------
@@ -52,14 +113,14 @@ def weigh(
     """
     size = np.abs(moves).mean(1)
     before = np.array([[reference_error], [SHIFT]]) ** 2
+    chances = np.log(np.stack(np.broadcast_arrays(1 - np.asarray(chance), chance, size)[:2]))
 
     def likely(after: Rate) -> Rate:
-        chances = np.log([[1 - CHANCE], [CHANCE]])
         return np.asarray(chances - size**2 / (2 * after) - np.log(after) / 2, np.float64)
 
-    after = before + READOUT_ERROR**2 + apart**2
-    evidence = np.logaddexp(*likely(after))
-    after = after + np.square(few)
+    error = READOUT_ERROR**2 + apart**2
+    evidence = np.logaddexp(*likely(np.maximum(before, USUAL**2) + error))
+    after = before + error + np.square(few)
     odds = likely(after)
     odds = np.exp(odds - np.logaddexp(*odds))
     after[1] += (RELATIVE * size) ** 2

@@ -53,6 +53,7 @@ class World:
     ease: Floats
 
     @classmethod
+    @one_blas_thread()  # the number of cores must not change a bit
     def of(cls, train: EmbeddingSet, rng: np.random.Generator) -> Self:
         """Make the world of D_train.
 
@@ -68,11 +69,6 @@ class World:
         world : World
             Classes of one row are left out.
         """
-        with one_blas_thread():  # the number of cores must not change a bit
-            return cls._of(train, rng)
-
-    @classmethod
-    def _of(cls, train: EmbeddingSet, rng: np.random.Generator) -> Self:
         rows = _some_rows(train.codes, rng)
         X: Floats = np.asarray(train.take(rows), np.float32)
         codes = np.unique(train.codes[rows], return_inverse=True)[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -84,8 +84,6 @@ def row_schema(names: Sequence[Name], *, curves: bool) -> Any:
 def rows_of(question: Question, batch: Batch) -> list[dict[str, Any]]:
     """Answer for a batch of tenants. This is what a worker does.
 
-    Tenants are looked at one after the other; then the networks read all of them at once.
-
     Parameters
     ----------
     question : Question
@@ -98,11 +96,7 @@ def rows_of(question: Question, batch: Batch) -> list[dict[str, Any]]:
     rows : list of dict
         Columns of the result, those without a value left out.
     """
-    model = question.model
-    begun = [_begin(question, rows) for rows in batch.read(model.dim_)]
-    looks = [one.look for one in begun if isinstance(one, Begun)]
-    answers = iter(model._answers(looks))
-    return [_end(question, one, next(answers)) if isinstance(one, Begun) else one for one in begun]
+    return [_row(question, rows) for rows in batch.read(question.model.dim_)]
 
 
 def error_row(tenant: str | int, samples: int | None, reason: str) -> dict[str, Any]:
@@ -125,19 +119,8 @@ def error_row(tenant: str | int, samples: int | None, reason: str) -> dict[str, 
     return {"tenant": tenant, "status": ERROR + " ".join(reason.split()), "samples": samples}
 
 
-@dataclass(frozen=True, eq=False)
-class Begun:
-    """A tenant that has been looked at: its rows, the look, the seconds it took, warnings."""
-
-    tenant: Name
-    total: int | None
-    look: Any
-    seconds: float
-    notes: list[str]
-
-
-def _begin(question: Question, rows: TenantRows) -> Begun | dict[str, Any]:
-    """Look at a tenant; or return its row, when there is nothing more to do for it."""
+def _row(question: Question, rows: TenantRows) -> dict[str, Any]:
+    """Return the row of a tenant."""
     if rows.error:
         return error_row(rows.tenant, rows.total, rows.error)
     assert rows.raw is not None
@@ -147,29 +130,18 @@ def _begin(question: Question, rows: TenantRows) -> Begun | dict[str, Any]:
     try:
         with _noting() as notes:
             data = EmbeddingSet(rows.raw, source=f"tenant {rows.tenant!r}")
-            look = question.model._look(question.model._checked(data))
-    except Exception as error:
-        return _failed(rows.tenant, rows.total, error)
-    return Begun(rows.tenant, rows.total, look, time.perf_counter() - begin, notes)
-
-
-def _end(question: Question, begun: Begun, answer: Callable[[], OperatingCurve]) -> dict[str, Any]:
-    """Return the row of a tenant that the networks have read."""
-    begin = time.perf_counter()
-    try:
-        with _noting() as notes:
-            curve = answer()
+            curve = question.model.estimate(data)
             threshold = curve.threshold(**question.target)
     except Exception as error:
-        return _failed(begun.tenant, begun.total, error)
+        return _failed(rows.tenant, rows.total, error)
     return {
-        "tenant": begun.tenant,
+        "tenant": rows.tenant,
         "status": OK,
         **_numbers(threshold),
-        "samples": begun.total,
+        "samples": rows.total,
         "graphs": curve.info.get("graphs", curve.info.get("subgraphs")),
-        "seconds": begun.seconds + time.perf_counter() - begin,
-        "note": "; ".join(begun.notes + notes) or None,
+        "seconds": time.perf_counter() - begin,
+        "note": "; ".join(notes) or None,
         **(_curves(curve) if question.curves else {}),
     }
 
