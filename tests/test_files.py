@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 import opengcn as og
 from opengcn import pairs
 from opengcn.errors import DataError
+from opengcn.sources import ParquetSource
 
 N, D = 12, 5
 load = og.EmbeddingSet.load
@@ -395,6 +397,20 @@ def test_exact_curve_of_a_set_on_disk_in_several_strips(
     data.save(tmp_path / "a.parquet")
     on_disk = load(tmp_path / "a.parquet", in_memory=False)
     assert og.OperatingCurve.from_labels(on_disk, threads=3) == og.OperatingCurve.from_labels(data)
+
+
+def test_threads_may_read_one_parquet_file_at_once(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    X = rng.standard_normal((700, 8)).astype(np.float32)
+    data = og.EmbeddingSet(X)
+    data.save(tmp_path / "a.parquet")
+    for _ in range(50):  # without a lock most runs fail, and many end the process
+        source = ParquetSource([tmp_path / "a.parquet"], "embedding")
+        with ThreadPoolExecutor(8) as pool:
+            parts = pool.map(lambda k, source=source: source.read(np.arange(k, 700, 16)), range(16))
+            for k, part in enumerate(parts):
+                np.testing.assert_array_equal(part, data.embeddings[k::16])
 
 
 def test_null_labels(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -236,6 +237,7 @@ class ParquetSource:
 
     def __init__(self, paths: Sequence[Path], column: str) -> None:
         self.column = column
+        self._one_reader = Lock()  # a ParquetFile keeps ranges of the file between calls
         self._files = [_open_parquet(path) for path in paths]
         self._paths = list(paths)
         groups = [
@@ -285,7 +287,7 @@ class ParquetSource:
     def _read_group(self, group: int, dim: int | None) -> NDArray[Any]:
         file, local = self._groups[group]
         start = int(self._group_start[group])
-        with readable(self._paths[file]):
+        with readable(self._paths[file]), self._one_reader:
             table = self._files[file].read_row_group(local, columns=[self.column])
         blocks = []
         for chunk in table.column(0).chunks:
