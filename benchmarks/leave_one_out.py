@@ -43,14 +43,14 @@ FAMILIES = {
     "Caltech": ("longtail_caltech",),
 }
 GRID = {
-    (trust, "READOUT_ERROR"): (0.01, 0.0175, 0.025),
+    (trust, "LIFE"): (0.7, 1.0, 1.4),
     (trust, "RELATIVE"): (0.15, 0.25, 0.35),
-    (trust, "NEARER"): (0.005, 0.02),
+    (trust, "USUAL"): (0.04, 0.1),
     (trust, "DOUBT"): (0.7, 1.4),
     (trust, "HARD"): (0.5, 0.8),
     (trust, "STILL"): (0.03, 0.06),
     (candidates, "ERROR"): (1.0, 1.5, 2.2),
-    (candidates, "SUGGESTED"): (20.0, 50.0),
+    (candidates, "ABOVE"): (0.2, 0.5),
 }
 
 
@@ -60,7 +60,7 @@ class Read:
 
     model: Any
     asked: Asked
-    said: tuple[NDArray[np.float64], float]
+    said: tuple[NDArray[np.float64], NDArray[np.float64], float]
     truth: NDArray[np.float64]
 
     @classmethod

@@ -75,8 +75,7 @@ def test_many_narrow_classes_are_likelier_than_few_wide_ones() -> None:
 def test_a_handful_of_classes_is_not_taken_for_many() -> None:
     below = [read - centre_and_spread(read, asked())[0] for read in (-4.0, -1.5, -0.7)]
     assert below[0] > 0.8
-    assert below == sorted(below, reverse=True)
-    assert abs(below[2]) < 0.3
+    assert max(abs(b) for b in below[1:]) < 0.3
 
 
 def test_what_dcal_suggests_counts_where_graph_and_distances_allow_it() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -70,7 +71,7 @@ def test_schools_that_differ_leave_the_word_to_the_reference(
 
     def told(mild: float, hard: float) -> tuple[float, float]:
         moves = np.array([mild, hard])[:, None, None] * np.ones((2, 1, 24))
-        found = model.judge(moves, -3.0, known, asked)
+        found = model.judge(moves, np.full((2, 1), 0.0175), -3.0, known, asked)
         off = float((found.quantiles - known.quantiles).mean() / known.quantiles.mean())
         return off, float((found.high - found.low).mean())
 
@@ -83,6 +84,25 @@ def test_schools_that_differ_leave_the_word_to_the_reference(
     assert narrow < min(wide, wider)
 
 
+def test_the_band_of_a_shifted_set_does_not_narrow_where_less_is_sure(
+    examples: Examples, model: Readout
+) -> None:
+    seen = View(examples.features[0], examples.bounds[0], mean=1.2, strange=1.4, found=0.0)
+    asked, known = Asked([seen], 4096, 0.01, hint=0.01), reference(examples, 0, error=0.01)
+
+    def width(apart: float, error: float) -> float:
+        moves = np.array([0.2, 0.2 + apart])[:, None, None] * np.ones((2, 1, 24))
+        found = model.judge(moves, np.full((2, 1), error), -4.6, known, asked)
+        return float((found.high - found.low).mean())
+
+    by_error = [width(0.0, error) for error in (0.01, 0.03, 0.1, 0.3, 1.0)]
+    assert all(after > 0.95 * before for before, after in pairwise(by_error))
+    assert by_error[2] > 1.2 * by_error[0]
+    by_school = [width(apart, 0.01) for apart in (0.0, 0.1, 0.2, 0.4, 0.8)]
+    assert all(after > 0.95 * before for before, after in pairwise(by_school))
+    assert by_school[-1] > 1.2 * by_school[0]
+
+
 def test_a_set_that_has_not_shifted_is_believed_to_be_like_dcal(
     examples: Examples, model: Readout
 ) -> None:
@@ -90,7 +110,8 @@ def test_a_set_that_has_not_shifted_is_believed_to_be_like_dcal(
     for strange in (1.2, 1.25, 1.4):
         seen = View(examples.features[0], examples.bounds[0], mean=1.2, strange=strange, found=0.0)
         asked = Asked([seen], 4096, 0.01, hint=0.005)
-        found = model.judge(np.full((2, 1, 24), 0.04), -5.0, known, asked)
+        moves, errors = np.full((2, 1, 24), 0.04), np.full((2, 1), 0.0175)
+        found = model.judge(moves, errors, -5.0, known, asked)
         off.append(float((found.quantiles - known.quantiles).mean()))
     assert off == sorted(off)
     assert off[0] < 0.7 * off[-1]
@@ -140,9 +161,9 @@ def test_the_same_seed_gives_the_same(examples: Examples, model: Readout) -> Non
 def test_more_views_of_a_set_are_averaged(examples: Examples, model: Readout) -> None:
     views = [View(examples.features[e], examples.bounds[e], 1.2, 1.4, 0.0) for e in (0, 1)]
     asked = [Asked(seen, 4096, 0.01) for seen in (views, views[:1], views[1:])]
-    (both, prior), (one, first), (other, second) = (model.read(a) for a in asked)
-    np.testing.assert_allclose(both, (one + other) / 2, atol=1e-5)
-    assert prior == pytest.approx((first + second) / 2, abs=1e-3)
+    both, *singles = (model.read(a) for a in asked)
+    for together, *alone in zip(both, *singles, strict=True):
+        np.testing.assert_allclose(together, (alone[0] + alone[1]) / 2, atol=1e-3)
 
 
 def test_it_learns_from_another_world_and_keeps_what_it_knew(

@@ -5,17 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opengcn.rehearsal.trust import agree, shifted, weigh
+from opengcn.rehearsal.trust import LEAST, LIFE, agree, shifted, weigh
+
+TYPICAL = 0.0175  # error of a reading
 
 
-def trust(size: float, error: float, apart: float = 0.0) -> float:
-    weights, _ = weigh(np.full((1, 24), size), error, np.array([apart]))
+def trust(size: float, reference_error: float, error: float = TYPICAL) -> float:
+    weights, *_ = weigh(np.full((1, 24), size), reference_error, np.array([error]))
     return float(weights[0])
 
 
-@given(st.floats(-2, 2), st.floats(0, 1))
-def test_it_is_a_weight(size: float, error: float) -> None:
-    assert 0 <= trust(size, error) <= 1
+@given(st.floats(-2, 2), st.floats(0, 1), st.floats(1e-3, 2))
+def test_it_is_a_weight(size: float, reference_error: float, error: float) -> None:
+    assert 0 <= trust(size, reference_error, error) <= 1
 
 
 def test_many_classes_are_trusted_unless_the_set_has_clearly_moved() -> None:
@@ -34,56 +36,78 @@ def test_the_direction_of_a_move_does_not_matter() -> None:
     assert trust(0.05, 0.02) == trust(-0.05, 0.02)
 
 
-def test_opinions_that_differ_leave_the_word_to_the_reference() -> None:
-    weights = [trust(0.05, 0.01, apart) for apart in (0.0, 0.03, 0.1, 1.0)]
+def test_a_reading_that_is_not_sure_leaves_the_word_to_the_reference() -> None:
+    weights = [trust(0.05, 0.01, error) for error in (0.01, 0.03, 0.1, 1.0)]
     assert weights == sorted(weights, reverse=True)
     assert weights[0] > 2 * weights[-1]
 
 
 def test_readings_are_weighed_each_for_itself() -> None:
-    moves, apart = np.outer([0.01, 0.05, 0.3], np.ones(24)), np.array([0.0, 0.02, 0.1])
-    weights, evidence = weigh(moves, 0.02, apart)
+    moves, errors = np.outer([0.01, 0.05, 0.3], np.ones(24)), np.array([0.01, 0.02, 0.1])
+    together = weigh(moves, 0.02, errors)
     for k in range(3):
-        alone = weigh(moves[k : k + 1], 0.02, apart[k : k + 1])
-        np.testing.assert_allclose((weights[k], evidence[k]), np.ravel(alone))
+        alone = weigh(moves[k : k + 1], 0.02, errors[k : k + 1])
+        np.testing.assert_allclose([part[k] for part in together], np.ravel(alone))
 
 
 def test_a_small_move_is_likelier_than_a_large_one() -> None:
-    _, evidence = weigh(np.outer([0.0, 0.02, 0.1, 0.5], np.ones(24)), 0.02, np.zeros(4))
+    *_, evidence = weigh(np.outer([0.0, 0.02, 0.1, 0.5], np.ones(24)), 0.02, np.full(4, TYPICAL))
     assert (np.diff(evidence) < 0).all()
 
 
-def test_few_pairs_are_no_evidence() -> None:
-    moves, few = np.full((2, 24), 0.3), np.array([0.0, 1.0])
-    weights, evidence = weigh(moves, 0.02, np.zeros(2), few)
-    assert evidence[0] == evidence[1]
-    assert weights[1] < weights[0] / 10
+def test_errors_are_no_evidence() -> None:
+    moves, error, few = np.full((3, 24), 0.3), np.array([TYPICAL, TYPICAL, 1.0]), np.eye(3)[1]
+    weights, _, evidence = weigh(moves, 0.02, error, few)
+    assert evidence[0] == evidence[1] == evidence[2]
+    assert max(weights[1:]) < weights[0] / 10
+
+
+@pytest.mark.parametrize("chance", [0.5, 0.98])
+def test_the_less_sure_a_reading_the_more_is_open(chance: float) -> None:
+    errors = np.array([0.01, 0.03, 0.1, 0.3, 1.0])
+    weights, deviations, _ = weigh(np.full((5, 24), 0.2), 0.01, errors, 0.0, np.full(5, chance))
+    assert (np.diff(weights) < 0).all()
+    assert (np.diff(deviations) > -0.01).all()
+    assert deviations[0] < 0.06  # that of the reading, and of a quarter of a shift
+    assert deviations[-1] == pytest.approx(np.sqrt(1 - chance) * 0.01 + np.sqrt(chance) * 0.16, 0.2)
 
 
 SHIFT, NONE = np.ones(1), np.zeros(1)
+SURE = np.zeros((2, 1))
 
 
 def test_after_a_shift_the_reading_nearer_to_dcal_counts_for_more() -> None:
     moves = np.array([0.02, 0.1])[:, None, None] * np.ones((2, 1, 24))
-    move, apart = agree(moves, SHIFT)
+    move, error = agree(moves, SURE, SHIFT)
     assert 0.02 <= move[0, 0] < 0.03
-    assert apart[0] > 0
-    np.testing.assert_allclose(agree(moves[::-1], SHIFT)[0], move)
+    assert error[0] > 0
+    np.testing.assert_allclose(agree(moves[::-1], SURE, SHIFT)[0], move)
 
 
 def test_without_one_hard_rehearsals_count_for_more() -> None:
     moves = np.array([0.02, 0.1])[:, None, None] * np.ones((2, 1, 24))
-    move, apart = agree(moves, NONE)
+    move, error = agree(moves, SURE, NONE)
     assert 0.07 < move[0, 0] < 0.1
-    assert apart[0] == 0
+    assert error[0] == LEAST
+
+
+def test_the_error_is_that_of_the_schools_that_count() -> None:
+    moves = np.array([0.02, 0.3])[:, None, None] * np.ones((2, 1, 24))
+    mild, hard = np.array([[0.03], [0.0]]), np.array([[0.0], [0.03]])
+    for chance, counts, other in ((SHIFT, mild, hard), (NONE, hard, mild)):
+        apart = agree(moves, SURE, chance)[1]
+        more, less = (agree(moves, e, chance)[1] - apart for e in (counts, other))
+        assert more[0] > less[0] >= 0
+    both = np.full((2, 1), 0.03)
+    np.testing.assert_allclose(agree(moves * 0, both, NONE)[1], 0.03 * LIFE)
 
 
 @pytest.mark.parametrize("chance", [SHIFT, NONE])
 def test_readings_that_agree_are_joined_and_leave_no_doubt(chance: np.ndarray) -> None:
     moves = np.repeat(np.linspace(-0.1, 0.1, 24)[None, None], 2, axis=0)
-    move, apart = agree(moves, chance)
+    move, error = agree(moves, SURE, chance)
     np.testing.assert_allclose(move, moves[0])
-    np.testing.assert_allclose(apart, 0, atol=1e-12)
+    np.testing.assert_allclose(error, LEAST)
 
 
 @given(st.floats(-3, 3), st.floats(1, 1000))
@@ -107,5 +131,5 @@ def test_few_classes_may_be_off_by_chance() -> None:
 
 def test_a_move_is_followed_less_where_nothing_has_shifted() -> None:
     moves = np.full((2, 24), 0.05)
-    weights, _ = weigh(moves, 0.01, np.zeros(2), 0.0, np.array([0.05, 0.95]))
+    weights, *_ = weigh(moves, 0.01, np.full(2, TYPICAL), 0.0, np.array([0.05, 0.95]))
     assert weights[0] < weights[1]

@@ -22,8 +22,8 @@ __all__ = ["candidates", "plausible"]
 STEP = 0.5
 GRID = np.arange(-12, -STEP / 2, STEP)  # of the logarithm of the prior
 ERROR, LARGE = 1.5, 50_000  # error of it downwards: see `plausible`
-ABOVE, MOST = 0.2, 4.0  # upwards: families pass for classes, seldom the other way round; at most
-TWENTY = -3.0  # log prior of twenty classes: of fewer, not many can be families
+ABOVE, MOST = 0.5, 4.0  # upwards: families pass for classes, seldom the other way round; at most
+TWELVE = -2.5  # log prior of twelve classes: of fewer, hardly any can be families
 SUGGESTED = 50.0  # weight of D_cal's class sizes, for a full graph, beside a unit of the logarithm
 
 Rate = NDArray[np.float64]
@@ -52,7 +52,7 @@ def plausible(log_priors: Rate, read: float, asked: Asked, alike: float) -> Rate
 
     The reading is the less certain, the smaller the graph and the less its neighbourhoods
     are separate: where neighbours have their neighbours in common, classes can be told. Of
-    fewer than twenty classes it is not corrected downwards as far: readings lean to the
+    fewer than twelve classes it is not corrected downwards as far: readings lean to the
     middle of what was rehearsed, so few classes are read as more already.
 
     Parameters
@@ -80,7 +80,7 @@ def plausible(log_priors: Rate, read: float, asked: Asked, alike: float) -> Rate
     unclear = (1 - shared) / (1 - chance) if chance < 1 else 1.0
     error = ERROR * np.log(LARGE / asked.nodes) * unclear**2
     off = log_priors - read
-    most = MOST * min(max(read / TWENTY, 0), 1) ** 2
+    most = MOST * min(max(read / TWELVE, 0), 1) ** 4
     errors = np.where(off < 0, max(min(error, most), ABOVE), ABOVE)
     log_weights = -0.5 * (off / errors) ** 2
     log_weights[:-1] += np.log(STEP)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from opengcn.rehearsal.candidates import candidates, plausible
 from opengcn.rehearsal.examples import SCHOOLS, Examples
 from opengcn.rehearsal.question import Asked
-from opengcn.rehearsal.reader import NOISE, OWN_NOISE, Reader, given_inputs
+from opengcn.rehearsal.reader import Reader, given_inputs
 from opengcn.rehearsal.reference import Reference
 from opengcn.rehearsal.trust import agree, shifted, weigh
 from opengcn.threads import one_blas_thread
@@ -19,12 +19,11 @@ from opengcn.threads import one_blas_thread
 __all__ = ["Prediction", "Readout"]
 
 FEW, ENOUGH = 0.8, 1000  # error of the readout where few pairs are seen, over their square root
-# The band, chosen once for all data sets (docs/default.md): rehearsals are harsher than life; of
-# other errors, 90 % of a normal one is covered.
-KINDER, NORMAL = 0.4, 1.8
-APART, BETWEEN = 0.6, 1.5  # on how far the schools and the candidates of the prior differ
+# The band, chosen once for all data sets (docs/default.md): factors on deviations, on how far
+# candidates of the prior differ, and on what few classes in the set leave open.
+OPEN, BETWEEN, CLASSES = 1.2, 1.5, 1.8
 UNEQUAL = 0.2  # classes of a set count for so many of equal size
-PRIOR_ERROR = 0.3  # of log prior, beside what the candidates leave open
+NORMAL, PRIOR_ERROR = 1.8, 0.3  # 90 % of an error of log prior, beside what candidates leave open
 
 Floats = NDArray[np.float32]
 Rate = NDArray[np.float64]
@@ -90,12 +89,9 @@ class Readout:
         """
         standard = examples.features.mean(0), examples.features.std(0) + np.float32(1e-4)
         rng = np.random.default_rng(seed)
-        parts, noises = [examples], [NOISE]
-        if own is not None:
-            parts, noises = [examples, own], [NOISE, OWN_NOISE]
+        parts = [examples] if own is None else [examples, own]
         schools = [
-            Reader.learn([part.school(s) for part in parts], noises, standard, rng)
-            for s in range(SCHOOLS)
+            Reader.learn([part.school(s) for part in parts], standard, rng) for s in range(SCHOOLS)
         ]
         return cls(tuple(schools), *standard)
 
@@ -148,7 +144,7 @@ class Readout:
         return self.judge(*self.read(asked), reference, asked)
 
     @one_blas_thread()
-    def read(self, asked: Asked) -> tuple[Rate, float]:
+    def read(self, asked: Asked) -> tuple[Rate, Rate, float]:
         """Let each school read the graphs of a set.
 
         Parameters
@@ -160,6 +156,8 @@ class Readout:
         -------
         moves : ndarray of shape (s, c, 24)
             Of the quantiles, in logarithms, for each candidate of the prior.
+        errors : ndarray of shape (s, c)
+            Deviations that the schools give.
         log_prior : float
             What the graphs show of the prior.
         """
@@ -167,15 +165,17 @@ class Readout:
         bounds = np.stack([view.bounds for view in asked.seen])[:, None]
         given = given_inputs(candidates(asked), bounds)
         said = [s.read(features, given, (self.middle, self.scale)) for s in self.schools]
-        moves = np.stack([moves.mean(0) for moves, _ in said])
-        return moves, min(float(np.mean([prior.mean() for _, prior in said])), 0.0)
+        moves, errors = (np.stack([one[part].mean(0) for one in said]) for part in (0, 1))
+        return moves, errors, min(float(np.mean([prior.mean() for *_, prior in said])), 0.0)
 
-    def judge(self, moves: Rate, read: float, reference: Reference, asked: Asked) -> Prediction:
+    def judge(
+        self, moves: Rate, errors: Rate, read: float, reference: Reference, asked: Asked
+    ) -> Prediction:
         """Weigh what the schools say against each other, against D_cal, and over candidates.
 
         Parameters
         ----------
-        moves : ndarray of shape (s, c, 24)
+        moves, errors : ndarray of shape (s, c, 24), (s, c)
             What `read` returned.
         read : float
             Log prior that the graphs show.
@@ -193,10 +193,10 @@ class Readout:
         priors = np.exp(log_priors)
         moves = known * np.expm1(moves)
         chance = _chance(moves, priors, reference, asked)
-        move, apart = agree(moves, chance)
+        move, error = agree(moves, (known + moves).mean(2) * errors, chance)
         pairs = np.maximum(priors * asked.nodes * (asked.nodes - 1) / 2, 1)
         few = FEW * np.maximum(pairs**-0.5 - ENOUGH**-0.5, 0)
-        trusted, evidence = weigh(move, reference.error, apart, few, chance)
+        trusted, open_, evidence = weigh(move, reference.error, error, few, chance)
         likely = plausible(log_priors, read, asked, 1 - chance[-1]) + evidence
         weights = np.exp(likely - np.logaddexp.reduce(likely))
         trusted = trusted[:, None]
@@ -206,17 +206,15 @@ class Readout:
         suggested = asked.suggested if asked.hint is None else asked.hint
         log_prior = float(np.log(part * suggested + (1 - part) * (weights @ priors)))
         equal = max(UNEQUAL * np.exp(-log_prior), 1)
-        spread = np.mean([school.spread for school in self.schools], 0)
-        errors = [
-            trusted * KINDER * known * spread,
-            (1 - trusted) * NORMAL * reference.error,
-            np.hypot(APART * apart, few)[:, None],
+        parts = [
+            OPEN * open_[:, None],
             BETWEEN * (each - quantiles),
-            np.array(NORMAL * reference.error * np.sqrt(reference.classes / equal)),
+            np.array(CLASSES * reference.error * np.sqrt(reference.classes / equal)),
         ]
-        wide = (1 - 0.9 * part) * np.sqrt(weights @ sum(np.square(error) for error in errors))
-        open_ = NORMAL * np.hypot(np.sqrt(weights @ (log_priors - log_prior) ** 2), PRIOR_ERROR)
-        prior, low, high = np.exp(np.minimum(log_prior + np.array([0, -open_, open_]), 0))
+        wide = (1 - 0.9 * part) * np.sqrt(weights @ sum(np.square(p) for p in parts))
+        off = np.sqrt(weights @ (log_priors - log_prior) ** 2)
+        open_prior = NORMAL * np.hypot(off, PRIOR_ERROR)
+        prior, low, high = np.exp(np.minimum(log_prior + np.array([0, -open_prior, open_prior]), 0))
         return Prediction(
             quantiles,
             np.maximum.accumulate((quantiles - wide).clip(0, 2)),

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 __all__ = ["agree", "shifted", "weigh"]
 
 # In distance, as means over the quantiles; chosen once for all data sets (docs/default.md).
-READOUT_ERROR = 0.0175  # typical error of a reading on real sets
+LIFE = 0.9  # error of a reading on a real set, over the deviation that the reader gives
+LEAST = 1e-3  # nobody is as sure as that
 RELATIVE = 0.25  # part of a shift by which it may be off as well
 SHIFT = 0.16  # typical size of a shift, when there is one
-USUAL = 0.04  # difference that is no evidence, however alike D_cal's classes are
+USUAL = 0.1  # difference that is no evidence, however alike D_cal's classes are
 NEARER = 0.005  # by so much nearer to D_cal, a reading counts 2.7 times as much
 HARD = 0.8  # weight of the hard school where nothing has shifted
 DOUBT = 1.4  # error of a reading over how far the schools differ, after a shift
@@ -27,7 +28,7 @@ STILL, SHIFTED = 0.03, 0.07
 Rate = NDArray[np.float64]
 
 
-def agree(moves: Rate, chance: Rate) -> tuple[Rate, Rate]:
+def agree(moves: Rate, errors: Rate, chance: Rate) -> tuple[Rate, Rate]:
     """Join the readings of the schools.
 
     Where nothing has shifted, the school of hard rehearsals is right more often. Where
@@ -39,6 +40,8 @@ def agree(moves: Rate, chance: Rate) -> tuple[Rate, Rate]:
     moves : ndarray of shape (2, c, 24)
         How far the schools, mild and hard, put the quantiles from D_cal's, for each of c
         candidates.
+    errors : ndarray of shape (2, c)
+        Deviations that they give: see `opengcn.rehearsal.reader.Reader.read`.
     chance : ndarray of shape (c,)
         Of a shift: see `shifted`.
 
@@ -46,14 +49,16 @@ def agree(moves: Rate, chance: Rate) -> tuple[Rate, Rate]:
     -------
     move : ndarray of shape (c, 24)
         Their weighted mean.
-    apart : ndarray of shape (c,)
-        Error that follows from how far they differ.
+    error : ndarray of shape (c,)
+        What it may be off by in life, also for how far the schools differ.
     """
     size = np.abs(moves).mean(2)
     weights = np.exp((size.min(0) - size) / NEARER)
     weights = chance * weights / weights.sum(0) + (1 - chance) * np.array([[1 - HARD], [HARD]])
     move = (weights[..., None] * moves).sum(0)
-    return move, chance * DOUBT * np.abs(moves - move).mean(2).sum(0)
+    apart = chance * DOUBT * np.abs(moves - move).mean(2).sum(0)
+    own = np.maximum(LIFE * np.sqrt((weights * errors**2).sum(0)), LEAST)
+    return move, np.hypot(own, apart)
 
 
 def shifted(farther: Rate, classes: Rate | float) -> Rate:
@@ -80,10 +85,10 @@ def shifted(farther: Rate, classes: Rate | float) -> Rate:
 def weigh(
     moves: Rate,
     reference_error: float,
-    apart: Rate,
+    error: Rate,
     few: Rate | float = 0.0,
     chance: Rate | float = 0.5,
-) -> tuple[Rate, Rate]:
+) -> tuple[Rate, Rate, Rate]:
     """Weigh readings against D_cal.
 
     The true difference from D_cal's quantiles is a priori either as large as D_cal's own
@@ -96,11 +101,10 @@ def weigh(
         How far each of c readings puts the quantiles from D_cal's.
     reference_error : float
         Expected absolute error of D_cal's quantiles, from its classes.
-    apart : ndarray of shape (c,)
-        Further error of each: see `agree`.
+    error : ndarray of shape (c,)
+        Of each: see `agree`.
     few : ndarray of shape (c,) or float, default 0
-        What follows from few pairs. It is no evidence: a reading that is next to impossible
-        must not be likely for that.
+        What follows from few pairs.
     chance : ndarray of shape (c,) or float, default 0.5
         Of a shift: see `shifted`.
 
@@ -108,8 +112,12 @@ def weigh(
     -------
     weights : ndarray of shape (c,)
         Of the readings, in [0, 1]; the rest is D_cal's.
+    deviations : ndarray of shape (c,)
+        Standard deviation of what remains open: that of a reading where it counts, that of
+        what may be the case where it does not.
     evidence : ndarray of shape (c,)
-        Logarithm of how likely such a move is at all, up to a constant.
+        Logarithm of how likely such a move is at all, up to a constant. Errors have no part in
+        it: a reading that is next to impossible must not be likely for that.
     """
     size = np.abs(moves).mean(1)
     before = np.array([[reference_error], [SHIFT]]) ** 2
@@ -118,10 +126,12 @@ def weigh(
     def likely(after: Rate) -> Rate:
         return np.asarray(chances - size**2 / (2 * after) - np.log(after) / 2, np.float64)
 
-    error = READOUT_ERROR**2 + apart**2
-    evidence = np.logaddexp(*likely(np.maximum(before, USUAL**2) + error))
-    after = before + error + np.square(few)
+    evidence = np.logaddexp(*likely(np.maximum(before, USUAL**2)))
+    after = before + error**2 + np.square(few)
     odds = likely(after)
     odds = np.exp(odds - np.logaddexp(*odds))
     after[1] += (RELATIVE * size) ** 2
-    return (odds * before / after).sum(0), evidence
+    each = before / after
+    weights = (odds * each).sum(0)
+    open_ = before * (1 - each) + ((each - weights) * size) ** 2
+    return weights, np.sqrt((odds * open_).sum(0)), evidence
