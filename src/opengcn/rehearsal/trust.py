@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 __all__ = ["agree", "shifted", "weigh"]
 
 # In distance, as means over the quantiles; chosen once for all data sets (docs/default.md).
-LIFE = 0.9  # error of a reading on a real set, over the deviation that the reader gives
+LIFE = 0.8  # error of a reading on a real set, over the deviation that the reader gives
 LEAST = 1e-3  # nobody is as sure as that
 RELATIVE = 0.25  # part of a shift by which it may be off as well
 SHIFT = 0.16  # typical size of a shift, when there is one
