@@ -22,7 +22,7 @@ __all__ = ["candidates", "plausible"]
 STEP = 0.5
 GRID = np.arange(-12, -STEP / 2, STEP)  # of the logarithm of the prior
 ERROR, LARGE = 1.5, 50_000  # error of it downwards: see `plausible`
-ABOVE, MOST = 0.5, 4.0  # upwards: families pass for classes, seldom the other way round; at most
+ABOVE, MOST = 0.4, 4.0  # upwards: families pass for classes, seldom the other way round; at most
 TWELVE = -2.5  # log prior of twelve classes: of fewer, hardly any can be families
 SUGGESTED = 50.0  # weight of D_cal's class sizes, for a full graph, beside a unit of the logarithm
 
