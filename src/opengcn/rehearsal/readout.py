@@ -204,7 +204,8 @@ class Readout:
         part = _part(reference, asked)
         quantiles = np.sort(part * known + (1 - part) * (weights @ each)).clip(0, 2)
         suggested = asked.suggested if asked.hint is None else asked.hint
-        log_prior = float(np.log(part * suggested + (1 - part) * (weights @ priors)))
+        middle = np.exp(weights @ log_priors)
+        log_prior = float(np.log(part * suggested + (1 - part) * middle))
         equal = max(UNEQUAL * np.exp(-log_prior), 1)
         parts = [
             OPEN * open_[:, None],
