@@ -157,6 +157,21 @@ def test_hints(model: og.OpenGCN) -> None:
         model.estimate(TEST, n_classes=10, prior=0.1)
 
 
+def test_with_copies_the_band_tells_how_little_is_known_of_the_other_pairs(
+    model: og.OpenGCN,
+) -> None:
+    """How many of the same-class pairs are copies depends on how many others there are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", og.OpenGCNWarning)
+        curve = model.estimate(np.repeat(rows(100), 10, axis=0))
+    truth = 0.37  # 45 pairs of each row with itself, and one pair in 64 of the others
+    assert curve.tpr_low is not None
+    assert curve.tpr_high is not None
+    assert curve.tpr_low[1] < truth < curve.tpr_high[1]
+    assert (curve.tpr_low <= curve.tpr).all()
+    assert (curve.tpr <= curve.tpr_high).all()
+
+
 def rows(n: int) -> NDArray[np.float32]:
     return np.random.default_rng(0).permutation(TEST.embeddings)[:n]
 

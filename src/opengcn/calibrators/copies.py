@@ -69,7 +69,9 @@ def doubles_share(copies: NDArray[np.int64]) -> float:
     return float((copies * (copies - 1)).sum() / (n * (n - 1)))
 
 
-def with_copies(curve: OperatingCurve, copies: NDArray[np.int64]) -> OperatingCurve:
+def with_copies(
+    curve: OperatingCurve, copies: NDArray[np.int64], prior_low: float, prior_high: float
+) -> OperatingCurve:
     """Return the curve of the rows with their copies, which are of one class at distance 0.
 
     Parameters
@@ -78,6 +80,9 @@ def with_copies(curve: OperatingCurve, copies: NDArray[np.int64]) -> OperatingCu
         Estimated of the rows without copies, with a band, and its ``prior`` in `info`.
     copies : ndarray of shape (m,)
         How often each row is there.
+    prior_low, prior_high : float
+        Band of the prior without copies: the fewer other same-class pairs there are, the
+        more of all are copies.
 
     Returns
     -------
@@ -85,10 +90,10 @@ def with_copies(curve: OperatingCurve, copies: NDArray[np.int64]) -> OperatingCu
         TPR, its band and the prior with copies; TNR stays.
     """
     doubles = doubles_share(copies)
-    prior = doubles + curve.info["prior"] * (1 - doubles)
-    part = doubles / prior  # of the same-class pairs
+    prior = curve.info["prior"]
 
-    def lifted(rate: NDArray[np.float64]) -> NDArray[np.float64]:
+    def lifted(rate: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
+        part = doubles / (doubles + prior * (1 - doubles))  # of the same-class pairs
         found: NDArray[np.float64] = part + (1 - part) * rate
         found[0] = 0.0  # strictly below 0 there is nothing
         return found
@@ -97,8 +102,8 @@ def with_copies(curve: OperatingCurve, copies: NDArray[np.int64]) -> OperatingCu
     assert curve.tpr_high is not None
     return replace(
         curve,
-        tpr=lifted(curve.tpr),
-        tpr_low=lifted(curve.tpr_low),
-        tpr_high=lifted(curve.tpr_high),
-        info=dict(curve.info) | {"prior": prior},
+        tpr=lifted(curve.tpr, prior),
+        tpr_low=lifted(curve.tpr_low, max(prior, prior_high)),
+        tpr_high=lifted(curve.tpr_high, min(prior, prior_low)),
+        info=dict(curve.info) | {"prior": doubles + prior * (1 - doubles)},
     )

@@ -219,7 +219,9 @@ def _tell(look: Look, found: Prediction) -> OperatingCurve:
             OpenGCNWarning,
             stacklevel=4,
         )
-    return with_copies(curve, look.copies) if look.copies.max() > 1 else curve
+    if look.copies.max() == 1:
+        return curve
+    return with_copies(curve, look.copies, found.prior_low, found.prior_high)
 
 
 def _share_below(data: EmbeddingSet) -> NDArray[np.float64]:
