@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 import opengcn as og
 from opengcn.provenance import provenance
 from opengcn.rehearsal.episodes import draw_episode
+from opengcn.rehearsal.examples import KINDS
 from opengcn.rehearsal.worlds import World
 
 SAME, DIFFERENT, CAL = "#1b7f5c", "#8a8a8a", "#c0392b"
@@ -78,7 +79,7 @@ def draw_rehearsals(train: og.EmbeddingSet) -> Figure:
     rng = np.random.default_rng(0)
     world = World.of(train, rng)
     for e in range(REHEARSALS):
-        episode = draw_episode(world, rng, hard=e % 2 == 1)
+        episode = draw_episode(world, rng, kind=KINDS[e % len(KINDS)])
         cal = og.OperatingCurve.from_labels(episode.cal, episode.cal_labels)
         test = og.OperatingCurve.from_labels(episode.test, episode.test_labels)
         there = [test.at(cal.threshold(tpr=share).distance).tpr for share in SHARES]

@@ -10,11 +10,13 @@ from opengcn.rehearsal.examples import View
 from opengcn.rehearsal.graph_profile import NEIGHBOURS, SHARED, profile_graph, reach_of
 from opengcn.rehearsal.question import Asked
 
+NOTHING, BOUNDS = np.zeros(34, np.float32), np.zeros(5, np.float32)
+
 
 def asked(hint: float | None = None, *, nodes: int = 1000, shared: float = 0.5) -> Asked:
     features = np.zeros(60, np.float32)
     features[SHARED] = shared
-    return Asked([View(features, np.zeros(5, np.float32), 1.2, 1.2, 0.0)], nodes, 0.05, hint)
+    return Asked([View(features, NOTHING, BOUNDS, 1.2, 1.2, 0.0)], nodes, 0.05, hint)
 
 
 def test_shared_neighbours_are_where_they_are_looked_for() -> None:
@@ -37,7 +39,7 @@ def test_noise_is_unclear_at_any_size() -> None:
     for nodes in (8, 20, 50, 200, 1000):
         rows = rng.standard_normal((nodes, 64)).astype(np.float32)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        view = View(profile_graph(rows, rng).statistics, np.zeros(5, np.float32), 1.4, 1.4, 0.0)
+        view = View(profile_graph(rows, rng).statistics, NOTHING, BOUNDS, 1.4, 1.4, 0.0)
         _, spread = centre_and_spread(-4, Asked([view], nodes, 0.05))
         assert spread > 1, nodes
 
@@ -98,6 +100,13 @@ def test_weights_are_numbers(read: float, nodes: int, shared: float) -> None:
     weights = plausible(candidates(about), read, about, 0.5)
     assert weights.shape == (len(GRID) + 1,)
     assert np.isfinite(weights).all()
+
+
+def test_a_reading_for_each_candidate() -> None:
+    found, about = candidates(asked()), asked()
+    reads = np.linspace(-8, -1, len(found))
+    each = [plausible(found, float(read), about, 0.5)[k] for k, read in enumerate(reads)]
+    np.testing.assert_allclose(plausible(found, reads, about, 0.5), each)
 
 
 def test_a_higher_reading_never_gives_a_lower_prior() -> None:

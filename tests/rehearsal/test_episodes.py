@@ -5,7 +5,8 @@ import pytest
 
 import opengcn as og
 from opengcn.rehearsal import episodes
-from opengcn.rehearsal.episodes import _mirrored, _rows_of, draw_episode
+from opengcn.rehearsal.episodes import Kind, _mirrored, _rows_of, draw_episode
+from opengcn.rehearsal.examples import KINDS
 from opengcn.rehearsal.graph_profile import distances
 from opengcn.rehearsal.shifts import Shift
 from opengcn.rehearsal.worlds import World
@@ -24,7 +25,7 @@ WORLD = world()
 
 def test_episodes_are_sound() -> None:
     for seed in range(40):
-        episode = draw_episode(WORLD, np.random.default_rng(seed), hard=seed % 2 == 1)
+        episode = draw_episode(WORLD, np.random.default_rng(seed), kind=KINDS[seed % 3])
         for rows, labels in (
             (episode.cal, episode.cal_labels),
             (episode.test, episode.test_labels),
@@ -67,6 +68,24 @@ def test_both_sets_meet_the_gap_and_one_the_shift(
     assert (episode.cal[:, 0] > 0.9).all() == bool(gap)
 
 
+def test_nothing_shifts_in_a_still_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both sets meet what makes strangers alike, and no shift is drawn for the test set."""
+    lean = np.zeros(16, np.float32)
+    lean[0] = 5.0
+    drawn = []
+    monkeypatch.setattr(episodes, "GAP", 0.0)
+    monkeypatch.setattr(episodes, "SHIFTED", 1.0)
+    monkeypatch.setattr(episodes, "LIKENESS", 1.0)
+    monkeypatch.setattr(episodes, "draw_shift", lambda *_, **__: drawn.append(1))
+    monkeypatch.setattr(episodes, "draw_likeness", lambda _: Shift(pull=lean))
+    episode = draw_episode(WORLD, np.random.default_rng(0), kind="still")
+    assert (episode.test[:, 0] > 0.9).all()
+    assert (episode.cal[:, 0] > 0.9).all()
+    own = draw_episode(WORLD, np.random.default_rng(0), gap=False, kind="still")
+    assert distances(own.cal, WORLD.images + WORLD.centre).min(1).max() < 2e-3
+    assert not drawn
+
+
 def test_the_number_of_classes_varies_widely() -> None:
     counts = [
         len(np.unique(draw_episode(WORLD, np.random.default_rng(s)).test_labels)) for s in range(40)
@@ -84,13 +103,13 @@ def test_mirror_images_keep_the_shape_of_a_class() -> None:
     assert np.linalg.norm(first.mean(0) - second.mean(0)) > 0.1
 
 
-@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("classes", "size"), [(2, 8), (3, 4), (5, 100)])
-def test_small_worlds(classes: int, size: int, hard: bool) -> None:
+def test_small_worlds(classes: int, size: int, kind: Kind) -> None:
     """No row is in both sets, even when classes must play in both."""
     small = world(classes, size)
     for seed in range(10):
-        episode = draw_episode(small, np.random.default_rng(seed), hard=hard)
+        episode = draw_episode(small, np.random.default_rng(seed), kind=kind)
         assert (distances(episode.cal, episode.test) > 1e-3).mean() > 0.999
 
 

@@ -26,7 +26,7 @@ def test_examples_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> N
     parallel = rehearse(WORLD, 6, seed=3)
     monkeypatch.setattr(examples, "cores", lambda: 1)
     serial = rehearse(WORLD, 6, seed=3)
-    for name in ("features", "bounds", "reference", "truth", "log_prior"):
+    for name in ("features", "among", "bounds", "reference", "truth", "log_prior"):
         np.testing.assert_array_equal(getattr(parallel, name), getattr(serial, name))
     assert np.isfinite(parallel.features).all()
     assert (np.diff(parallel.truth) >= 0).all()

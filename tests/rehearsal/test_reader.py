@@ -21,7 +21,8 @@ def examples(count: int, seed: int = 0) -> Examples:
     move = 0.1 * features[:, :1] + 0.05 * np.sin(2 * features[:, 1:2])
     bounds = rng.uniform(-4, -1, (count, 5)).astype(np.float32)
     log_prior = -4 + features[:, 2]
-    return Examples(features, bounds, reference, reference * np.exp(move), log_prior)
+    among = np.zeros((count, 34), np.float32)
+    return Examples(features, among, bounds, reference, reference * np.exp(move), log_prior)
 
 
 def first(count: int, data: Examples) -> Examples:

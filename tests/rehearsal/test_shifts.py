@@ -5,7 +5,7 @@ import pytest
 
 import opengcn as og
 from opengcn.rehearsal.graph_profile import distances
-from opengcn.rehearsal.shifts import Shift, draw_shift
+from opengcn.rehearsal.shifts import Shift, draw_likeness, draw_shift
 from opengcn.rehearsal.worlds import World
 
 
@@ -47,6 +47,7 @@ def test_neutral_changes_nothing() -> None:
         Shift(blend=0.5),
         Shift(blend=0.5, blend_spread=0.3),
         Shift(scenes=0.7),
+        Shift(kinds=0.7, kind_count=4),
         Shift(noise=0.7),
         Shift(noise=0.7, colour=2.0),
     ],
@@ -120,3 +121,34 @@ def test_an_uneven_shift_hits_some_rows_harder() -> None:
         return np.linalg.norm(rows - ROWS, axis=1)
 
     assert off(1.0).std() > 1.5 * off(0.0).std()
+
+
+def test_kin_are_near_and_classes_keep_their_width() -> None:
+    def nearest_mean(shift: Shift) -> tuple[float, float]:
+        rows = shift.apply(WORLD, ROWS, LABELS, np.random.default_rng(0))
+        means = rows.reshape(30, 20, -1).mean(1)
+        apart = np.linalg.norm(means[:, None] - means, axis=2) + 9 * np.eye(30)
+        width = np.linalg.norm(rows - np.repeat(means, 20, axis=0), axis=1).mean()
+        return float(apart.min(1).mean()), float(width)
+
+    (before, width), (after, kept) = nearest_mean(Shift()), nearest_mean(Shift(kin=0.9))
+    assert after < 0.9 * before
+    assert kept == pytest.approx(width, rel=0.25)
+
+
+def test_kinds_are_groups_within_a_class() -> None:
+    """Rows of one kind are as near as before, those of different kinds are not."""
+    rows = Shift(kinds=1.0, kind_count=2).apply(WORLD, ROWS, LABELS, np.random.default_rng(0))
+    own = np.sort(distances(rows[:20], rows[:20]), axis=1)
+    before = np.sort(distances(ROWS[:20], ROWS[:20]), axis=1)
+    assert own[:, -1].mean() > 1.2 * before[:, -1].mean()
+    assert own[:, 1].mean() < 1.2 * before[:, 1].mean()
+
+
+def test_likeness_is_drawn_in_all_its_parts() -> None:
+    drawn = [draw_likeness(np.random.default_rng(seed)) for seed in range(200)]
+    for name, share in (("scenes", 0.6), ("kin", 0.6), ("kinds", 0.3)):
+        found = np.array([getattr(shift, name) for shift in drawn])
+        assert (found > 0).mean() == pytest.approx(share, abs=0.12)
+        assert 0.9 < found.max() <= 1.2
+    assert {shift.kind_count for shift in drawn} >= {2, 5, 12}

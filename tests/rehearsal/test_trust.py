@@ -73,38 +73,42 @@ def test_the_less_sure_a_reading_the_more_is_open(chance: float) -> None:
 
 
 SHIFT, NONE = np.ones(1), np.zeros(1)
-SURE = np.zeros((2, 1))
+SURE = np.zeros((3, 1))
+
+
+def says(*moves: float) -> np.ndarray:
+    return np.array(moves)[:, None, None] * np.ones((3, 1, 24))
 
 
 def test_after_a_shift_the_reading_nearer_to_dcal_counts_for_more() -> None:
-    moves = np.array([0.02, 0.1])[:, None, None] * np.ones((2, 1, 24))
+    moves = says(0.02, 0.1, 0.5)
     move, error = agree(moves, SURE, SHIFT)
     assert 0.02 <= move[0, 0] < 0.03
     assert error[0] > 0
-    np.testing.assert_allclose(agree(moves[::-1], SURE, SHIFT)[0], move)
+    np.testing.assert_allclose(agree(moves[[1, 0, 2]], SURE, SHIFT)[0], move)
 
 
-def test_without_one_hard_rehearsals_count_for_more() -> None:
-    moves = np.array([0.02, 0.1])[:, None, None] * np.ones((2, 1, 24))
-    move, error = agree(moves, SURE, NONE)
-    assert 0.07 < move[0, 0] < 0.1
+def test_without_one_the_school_of_all_rehearsals_counts() -> None:
+    move, error = agree(says(0.02, 0.1, 0.5), SURE, NONE)
+    np.testing.assert_allclose(move, 0.5)
     assert error[0] == LEAST
 
 
 def test_the_error_is_that_of_the_schools_that_count() -> None:
-    moves = np.array([0.02, 0.3])[:, None, None] * np.ones((2, 1, 24))
-    mild, hard = np.array([[0.03], [0.0]]), np.array([[0.0], [0.03]])
-    for chance, counts, other in ((SHIFT, mild, hard), (NONE, hard, mild)):
+    moves = says(0.02, 0.3, 0.3)
+    mild, hard, every = 0.03 * np.eye(3)[:, :, None]
+    cases = ((SHIFT, mild, hard), (SHIFT, mild, every), (NONE, every, mild), (NONE, every, hard))
+    for chance, counts, other in cases:
         apart = agree(moves, SURE, chance)[1]
         more, less = (agree(moves, e, chance)[1] - apart for e in (counts, other))
         assert more[0] > less[0] >= 0
-    both = np.full((2, 1), 0.03)
+    both = np.full((3, 1), 0.03)
     np.testing.assert_allclose(agree(moves * 0, both, NONE)[1], 0.03 * LIFE)
 
 
 @pytest.mark.parametrize("chance", [SHIFT, NONE])
 def test_readings_that_agree_are_joined_and_leave_no_doubt(chance: np.ndarray) -> None:
-    moves = np.repeat(np.linspace(-0.1, 0.1, 24)[None, None], 2, axis=0)
+    moves = np.repeat(np.linspace(-0.1, 0.1, 24)[None, None], 3, axis=0)
     move, error = agree(moves, SURE, chance)
     np.testing.assert_allclose(move, moves[0])
     np.testing.assert_allclose(error, LEAST)

@@ -76,8 +76,8 @@ class RehearsedOpenGCN(OpenGCN):
     device : str, default "auto"
         Of no account here: there is nothing that a graphics card would make faster.
     episodes : int, default 3000
-        Rehearsals on D_train, half of them hard, and a quarter as many on D_cal. Their cost
-        is most of `fit`; the former is paid once for each D_train.
+        Rehearsals on D_train, a third each mild, hard and still, and a quarter as many on
+        D_cal. Their cost is most of `fit`; the former is paid once for each D_train.
 
     Attributes
     ----------
@@ -188,6 +188,7 @@ class RehearsedOpenGCN(OpenGCN):
             "reference.quantiles": reference.quantiles,
             "reference.negatives": reference.negatives,
             "reference.rows": reference.rows,
+            "reference.labels": reference.labels,
             "cal_curve": np.stack([self.cal_curve_.tpr, self.cal_curve_.tnr]),
         }
 
@@ -199,6 +200,7 @@ class RehearsedOpenGCN(OpenGCN):
             int(header["classes"]),
             float(header["class_size"]),
             arrays.pop("reference.rows"),
+            arrays.pop("reference.labels"),
             int(header["size"]),
             float(header["error"]),
         )

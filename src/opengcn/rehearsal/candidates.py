@@ -47,7 +47,7 @@ def candidates(asked: Asked) -> Rate:
     return np.append(GRID, np.log(asked.suggested))
 
 
-def plausible(log_priors: Rate, read: float, asked: Asked, alike: float) -> Rate:
+def plausible(log_priors: Rate, read: Rate | float, asked: Asked, alike: float) -> Rate:
     """Return how plausible each candidate is.
 
     The reading is the less certain, the smaller the graph and the less its neighbourhoods
@@ -59,8 +59,8 @@ def plausible(log_priors: Rate, read: float, asked: Asked, alike: float) -> Rate
     ----------
     log_priors : ndarray of shape (c,)
         What `candidates` returned.
-    read : float
-        Log prior that was read off the graph.
+    read : ndarray of shape (c,) or float
+        Log prior that was read off the graph, if each candidate were true.
     asked : Asked
         The set.
     alike : float
@@ -80,8 +80,8 @@ def plausible(log_priors: Rate, read: float, asked: Asked, alike: float) -> Rate
     unclear = (1 - shared) / (1 - chance) if chance < 1 else 1.0
     error = ERROR * np.log(LARGE / asked.nodes) * unclear**2
     off = log_priors - read
-    most = MOST * min(max(read / TWELVE, 0), 1) ** 4
-    errors = np.where(off < 0, max(min(error, most), ABOVE), ABOVE)
+    most = MOST * np.clip(read / TWELVE, 0, 1) ** 4
+    errors = np.where(off < 0, np.maximum(np.minimum(error, most), ABOVE), ABOVE)
     log_weights = -0.5 * (off / errors) ** 2
     log_weights[:-1] += np.log(STEP)
     log_weights[-1] += np.log(SUGGESTED * alike * (asked.nodes / NODES) ** 2)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opengcn.rehearsal.shifts import draw_shift, on_the_sphere
+from opengcn.rehearsal.shifts import draw_likeness, draw_shift, log_uniform, on_the_sphere
 from opengcn.rehearsal.worlds import World
 
-__all__ = ["NODES", "Episode", "at_most", "draw_episode"]
+__all__ = ["NODES", "Episode", "Kind", "at_most", "draw_episode"]
 
 NODES = 4096  # of the largest test graph
 FEWEST = 40  # of the smallest
 HARD, HARDEST = 0.8, 3.0  # how often a shift leaves hard rows, if it may, and how hard at most
 GAP, SHIFTED = 0.65, 0.6  # how often the open world differs from D_train, and D_test from D_cal
+LIKENESS = 0.8  # how often strangers have more in common, where nothing shifts
+
+Kind = Literal["mild", "hard", "still"]
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -41,7 +44,7 @@ class Episode:
 
 
 def draw_episode(
-    world: World, rng: np.random.Generator, *, gap: bool = True, hard: bool = False
+    world: World, rng: np.random.Generator, *, gap: bool = True, kind: Kind = "mild"
 ) -> Episode:
     """Draw an episode.
 
@@ -58,8 +61,9 @@ def draw_episode(
         Source of randomness.
     gap : bool, default True
         Whether there may be a gap: not when the world is an open one already, as D_cal is.
-    hard : bool, default False
-        Whether a shift may hit rows unevenly and leave those that look like another class.
+    kind : {"mild", "hard", "still"}, default "mild"
+        In a hard one a shift may hit rows unevenly and leave those that look like another
+        class. In a still one there is no shift, and the gap may make strangers alike.
 
     Returns
     -------
@@ -67,19 +71,20 @@ def draw_episode(
         The episode; classes may turn out smaller than drawn when D_train has no more rows.
     """
     classes = rng.permutation(len(world.members))
-    count = _log_uniform(rng, 2, max(3, min(len(classes) // 3, 40)))
+    count = log_uniform(rng, 2, max(3, min(len(classes) // 3, 40)))
     cal, rest = classes[:count], classes[count:]
     # With hardly any class left for the test set, take mirror images of all.
     parents_pool, first = (rest, 0) if len(rest) >= 2 else (classes, 1)
-    per_class = _log_uniform(rng, 8, 80)
+    per_class = log_uniform(rng, 8, 80)
     cal_rows = [rng.permutation(world.members[c])[:per_class] for c in cal]
 
-    nodes = NODES if rng.random() < 0.5 else _log_uniform(rng, FEWEST, NODES)
+    nodes = NODES if rng.random() < 0.5 else log_uniform(rng, FEWEST, NODES)
     sizes = _class_sizes(world, nodes, rng)
     copies = -(-len(sizes) // len(parents_pool))
     parents = np.concatenate([rng.permutation(parents_pool) for _ in range(copies)])[: len(sizes)]
     copy = np.repeat(np.arange(copies) + first, len(parents_pool))[: len(sizes)]
-    shifted = rng.random() < SHIFTED
+    hard = kind == "hard"
+    shifted = kind != "still" and rng.random() < SHIFTED
     hardness = HARDEST * rng.random() if hard and shifted and rng.random() < HARD else 0.0
     rows = [_rows_of(world, p, s, hardness, rng) for p, s in zip(parents, sizes, strict=True)]
 
@@ -88,10 +93,14 @@ def draw_episode(
     test = _mirrored(world, np.concatenate(rows), copy[test_labels], rng) + world.centre
     test, test_labels = at_most(nodes, test, test_labels, rng)
     split = len(known)
-    if gap and rng.random() < GAP:  # which both sets meet, so they go through it together
+    gaps = [draw_shift(world, rng, gap=True)] if gap and rng.random() < GAP else []
+    if gap and kind == "still" and rng.random() < LIKENESS:
+        gaps.append(draw_likeness(rng))
+    if gaps:  # which both sets meet, so they go through it together
         labels = np.concatenate([cal_labels, test_labels + len(cal)])
         both = np.concatenate([known, test])
-        both = draw_shift(world, rng, gap=True).apply(world, both, labels, rng)
+        for each in gaps:
+            both = each.apply(world, both, labels, rng)
         known, test = both[:split], both[split:]
     if shifted:
         shift = draw_shift(world, rng, gap=False, uneven=hard)
@@ -118,7 +127,7 @@ def _class_sizes(world: World, nodes: int, rng: np.random.Generator) -> Ints:
     typical = float(np.median([len(m) for m in world.members]))
     # Classes cannot have more rows than D_train's: mostly draw enough of them to fill the graph.
     fewest = max(2, int(nodes / typical / 2)) if rng.random() < 0.7 else 2
-    count = _log_uniform(rng, fewest, max(fewest + 1, int(nodes / 1.5)))
+    count = log_uniform(rng, fewest, max(fewest + 1, int(nodes / 1.5)))
     kind = rng.random()
     if kind < 0.55:
         share: NDArray[Any] = np.ones(count)
@@ -152,8 +161,3 @@ def at_most(
 
 def _labels(groups: list[Any]) -> Ints:
     return np.repeat(np.arange(len(groups)), [len(g) for g in groups])
-
-
-def _log_uniform(rng: np.random.Generator, low: int, high: int) -> int:
-    """Draw a whole number from low to high, small ones as often as large ones."""
-    return int(np.exp(rng.uniform(np.log(low), np.log(high + 1))))

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opengcn.errors import OpenGCNError
 from opengcn.progress import progress_bar
-from opengcn.rehearsal.episodes import NODES, Episode, at_most, draw_episode
+from opengcn.rehearsal.among import see_among
+from opengcn.rehearsal.episodes import NODES, Episode, Kind, at_most, draw_episode
 from opengcn.rehearsal.graph_profile import (
+    RANKS,
     SHARED,
+    SHARES,
     GraphProfile,
     Ordered,
     distances,
@@ -23,7 +26,7 @@ from opengcn.rehearsal.reference import LEVELS, Reference
 from opengcn.rehearsal.worlds import World
 from opengcn.threads import cores, one_blas_thread
 
-__all__ = ["SCHOOLS", "Examples", "View", "rehearse", "view"]
+__all__ = ["KINDS", "Examples", "View", "rehearse", "view"]
 
 COMPARED = 128  # rows of the reference that are compared with the graph
 AT_LEVELS = [0, 2, 6, 12, 18]  # quantiles of the reference at which pairs are counted
@@ -31,7 +34,7 @@ AT_SHARES = np.array([0.3, 0.4, 0.5, 0.6, 0.7, 0.8])  # and at these shares of t
 FEWEST_PAIRS = 6  # same-class pairs that an episode needs in either set
 FEWEST_NODES = 8
 SAME = 3e-3  # distance of a row to itself, at most: single precision
-SCHOOLS = 2  # of episodes, in turn: see `rehearse`
+KINDS: tuple[Kind, ...] = get_args(Kind)  # of episodes, in turn: see `rehearse`
 OVERLAP = 0.1  # of episodes let classes of the reference into the test set: it does happen
 
 Floats = NDArray[np.float32]
@@ -45,6 +48,8 @@ class View:
     ----------
     features : ndarray of shape (F,)
         Input of the readout.
+    among : ndarray of shape (34,)
+        More of it, which holds where nothing has shifted: see `opengcn.rehearsal.among`.
     bounds : ndarray of shape (5,)
         log(F(q_p) / p): were the reference's quantiles q_p true of the graph, no prior
         above F(q_p) / p could be.
@@ -55,6 +60,7 @@ class View:
     """
 
     features: Floats
+    among: Floats
     bounds: Floats
     mean: float
     strange: float
@@ -72,7 +78,7 @@ class Examples:
 
     Attributes
     ----------
-    features, bounds : ndarray of shape (e, F), (e, 5)
+    features, among, bounds : ndarray of shape (e, F), (e, 34), (e, 5)
         See `View`.
     reference, truth : ndarray of shape (e, 24)
         Quantiles of same-class distances in the rehearsed D_cal and D_test.
@@ -81,6 +87,7 @@ class Examples:
     """
 
     features: Floats
+    among: Floats
     bounds: Floats
     reference: Floats
     truth: Floats
@@ -89,9 +96,14 @@ class Examples:
     def __len__(self) -> int:
         return len(self.log_prior)
 
-    def school(self, number: int) -> Examples:
-        """Return those of a school: they come in turn."""
-        return Examples(*(getattr(self, field.name)[number::SCHOOLS] for field in fields(self)))
+    def of_kind(self, kind: Kind) -> Examples:
+        """Return those of a kind: they come in turn."""
+        first = KINDS.index(kind)
+        return Examples(*(getattr(self, f.name)[first :: len(KINDS)] for f in fields(self)))
+
+    def with_among(self) -> Examples:
+        """Return them with `among` at the end of their features."""
+        return replace(self, features=np.concatenate([self.features, self.among], 1))
 
 
 def view(
@@ -119,8 +131,8 @@ def view(
         The features.
     """
     mean, quantiles = profile.mean_distance, reference.quantiles
-    rows = reference.rows[rng.permutation(len(reference.rows))[:COMPARED]]
-    crossing = distances(rows, nodes)
+    chosen = rng.permutation(len(reference.rows))[:COMPARED]
+    crossing = distances(reference.rows[chosen], nodes)
     points = np.concatenate([quantiles[AT_LEVELS], mean * AT_SHARES])
     inside = np.log(_share(profile.pair_distances, points, itself=True))
     across = np.log(_share(crossing, points, itself=False))
@@ -141,7 +153,9 @@ def view(
     ]
     seen = np.concatenate(features).astype(np.float32)
     found = float((crossing.min(1) < SAME).mean())
-    return View(seen, bounds.astype(np.float32), mean, strange, found)
+    at_ranks = profile.statistics[: len(RANKS) + len(SHARES)]
+    among = see_among(reference.rows, reference.labels, chosen, crossing, at_ranks, mean)
+    return View(seen, among, bounds.astype(np.float32), mean, strange, found)
 
 
 def _share(d: Floats, points: NDArray[np.float64], *, itself: bool) -> NDArray[np.float64]:
@@ -159,8 +173,8 @@ def rehearse(
 ) -> Examples:
     """Draw episodes and look at each.
 
-    They are of two schools in turn, mild and hard ones: nobody knows what life will be like,
-    and where what is learned from either differs, that shows how little.
+    They are mild, hard and still in turn: nobody knows what life will be like, and where what
+    is learned from mild and from hard ones differs, that shows how little.
 
     Parameters
     ----------
@@ -183,7 +197,7 @@ def rehearse(
 
     def one(e: int) -> tuple[View, Reference, NDArray[Any], float]:
         rng = np.random.default_rng([seed, e])
-        episode, within = _usable(world, rng, gap, hard=e % SCHOOLS == 1)
+        episode, within = _usable(world, rng, gap, KINDS[e % len(KINDS)])
         reference = Reference.of_rows(episode.cal, episode.cal_labels)
         nodes = episode.test
         profile = profile_graph(nodes, rng)
@@ -204,6 +218,7 @@ def rehearse(
             advance(1)
     stacked = [
         [v.features for v, *_ in done],
+        [v.among for v, *_ in done],
         [v.bounds for v, *_ in done],
         [r.quantiles for _, r, *_ in done],
         [t for *_, t, _ in done],
@@ -213,11 +228,11 @@ def rehearse(
 
 
 def _usable(
-    world: World, rng: np.random.Generator, gap: bool, *, hard: bool
+    world: World, rng: np.random.Generator, gap: bool, kind: Kind
 ) -> tuple[Episode, Floats]:
     """Draw until both sets have some same-class pairs; return those of the test set as well."""
     for _ in range(1000):
-        episode = draw_episode(world, rng, gap=gap, hard=hard)
+        episode = draw_episode(world, rng, gap=gap, kind=kind)
         if rng.random() < OVERLAP:
             episode = _overlapping(episode, rng)
         within = _within(episode.test, episode.test_labels)

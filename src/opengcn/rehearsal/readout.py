@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opengcn.rehearsal.candidates import candidates, plausible
-from opengcn.rehearsal.examples import SCHOOLS, Examples
+from opengcn.rehearsal.episodes import Kind
+from opengcn.rehearsal.examples import Examples
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.reader import Reader, given_inputs
 from opengcn.rehearsal.reference import Reference
@@ -21,9 +22,12 @@ __all__ = ["Prediction", "Readout"]
 FEW, ENOUGH = 0.8, 1000  # error of the readout where few pairs are seen, over their square root
 # The band, chosen once for all data sets (docs/default.md): factors on deviations, on how far
 # candidates of the prior differ, and on what few classes in the set leave open.
-OPEN, BETWEEN, CLASSES = 0.7, 1.2, 1.5
+OPEN, BETWEEN, CLASSES = 0.8, 1.2, 1.8
 UNEQUAL = 0.2  # classes of a set count for so many of equal size
 NORMAL, PRIOR_ERROR = 1.8, 0.3  # 90 % of an error of log prior, beside what candidates leave open
+
+SCHOOLS = 3
+APART: tuple[Kind, ...] = ("mild", "hard")  # kinds of episodes with a school of their own
 
 Floats = NDArray[np.float32]
 Rate = NDArray[np.float64]
@@ -56,9 +60,10 @@ class Readout:
     Attributes
     ----------
     schools : tuple of Reader
-        One for mild episodes, one for hard ones.
-    middle, scale : ndarray of shape (F,)
-        Mean and standard deviation of the features.
+        One for mild episodes, one for hard ones, and one for all of them, still ones too,
+        which alone looks at D_cal's rows among the nodes.
+    middle, scale : ndarray of shape (F + 34,)
+        Mean and standard deviation of the features, and of what D_cal's rows see.
     """
 
     schools: tuple[Reader, ...]
@@ -87,13 +92,16 @@ class Readout:
         readout : Readout
             What it has learned.
         """
-        standard = examples.features.mean(0), examples.features.std(0) + np.float32(1e-4)
         rng = np.random.default_rng(seed)
         parts = [examples] if own is None else [examples, own]
-        schools = [
-            Reader.learn([part.school(s) for part in parts], standard, rng) for s in range(SCHOOLS)
-        ]
-        return cls(tuple(schools), *standard)
+        whole = [part.with_among() for part in parts]
+        middle, scale = whole[0].features.mean(0), whole[0].features.std(0) + np.float32(1e-4)
+        count = examples.features.shape[1]
+        mild, hard = (
+            Reader.learn([p.of_kind(kind) for p in parts], (middle[:count], scale[:count]), rng)
+            for kind in APART
+        )
+        return cls((mild, hard, Reader.learn(whole, (middle, scale), rng)), middle, scale)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return everything as arrays, for a model file.
@@ -144,7 +152,7 @@ class Readout:
         return self.judge(*self.read(asked), reference, asked)
 
     @one_blas_thread()
-    def read(self, asked: Asked) -> tuple[Rate, Rate, float]:
+    def read(self, asked: Asked) -> tuple[Rate, Rate, Rate]:
         """Let each school read the graphs of a set.
 
         Parameters
@@ -158,18 +166,24 @@ class Readout:
             Of the quantiles, in logarithms, for each candidate of the prior.
         errors : ndarray of shape (s, c)
             Deviations that the schools give.
-        log_prior : float
-            What the graphs show of the prior.
+        log_priors : ndarray of shape (s,)
+            What the graphs show each of the prior.
         """
-        features = np.stack([view.features for view in asked.seen])
+        features = np.stack([np.concatenate([v.features, v.among]) for v in asked.seen])
         bounds = np.stack([view.bounds for view in asked.seen])[:, None]
         given = given_inputs(candidates(asked), bounds)
-        said = [s.read(features, given, (self.middle, self.scale)) for s in self.schools]
-        moves, errors = (np.stack([one[part].mean(0) for one in said]) for part in (0, 1))
-        return moves, errors, min(float(np.mean([prior.mean() for *_, prior in said])), 0.0)
+        said = []
+        for school in self.schools:
+            part = slice(school.features.shape[1])  # `among` is for the last one alone
+            standard = self.middle[part], self.scale[part]
+            said.append(school.read(features[:, part], given, standard))
+        moves, errors, log_priors = (
+            np.stack([r.mean(0) for r in one]) for one in zip(*said, strict=True)
+        )
+        return moves, errors, np.minimum(log_priors, 0.0)
 
     def judge(
-        self, moves: Rate, errors: Rate, read: float, reference: Reference, asked: Asked
+        self, moves: Rate, errors: Rate, read: Rate, reference: Reference, asked: Asked
     ) -> Prediction:
         """Weigh what the schools say against each other, against D_cal, and over candidates.
 
@@ -177,8 +191,9 @@ class Readout:
         ----------
         moves, errors : ndarray of shape (s, c, 24), (s, c)
             What `read` returned.
-        read : float
-            Log prior that the graphs show.
+        read : ndarray of shape (s,)
+            Log priors that the graphs show: after a shift those of mild and hard rehearsals
+            count, without one those of all.
         reference : Reference
             D_cal.
         asked : Asked
@@ -197,7 +212,8 @@ class Readout:
         pairs = np.maximum(priors * asked.nodes * (asked.nodes - 1) / 2, 1)
         few = FEW * np.maximum(pairs**-0.5 - ENOUGH**-0.5, 0)
         trusted, open_, evidence = weigh(move, reference.error, error, few, chance)
-        likely = plausible(log_priors, read, asked, 1 - chance[-1]) + evidence
+        shown = chance * read[:2].mean() + (1 - chance) * read[2]
+        likely = plausible(log_priors, shown, asked, 1 - chance[-1]) + evidence
         weights = np.exp(likely - np.logaddexp.reduce(likely))
         trusted = trusted[:, None]
         each = known + trusted * move

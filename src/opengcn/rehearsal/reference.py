@@ -42,6 +42,8 @@ class Reference:
         Mean size of the class of a row.
     rows : ndarray of shape (m, D)
         Some of its rows.
+    labels : ndarray of shape (m,)
+        Their classes, whole numbers.
     size : int
         How many rows it has.
     error : float, default 0
@@ -54,6 +56,7 @@ class Reference:
     classes: int
     class_size: float
     rows: Floats
+    labels: NDArray[np.int64]
     size: int
     error: float = 0.0
 
@@ -86,6 +89,7 @@ class Reference:
             np.array([mean, spread, low]),
             *_classes(cal.codes),
             np.asarray(cal.take(rows), np.float32),
+            np.asarray(cal.codes[rows], np.int64),
             len(cal),
             _class_error(cal, rng),
         )
@@ -112,7 +116,7 @@ class Reference:
         other = d[~same]
         negatives = np.array([other.mean(), other.std(), np.quantile(other, 0.05)])
         quantiles = np.quantile(d[same], LEVELS).astype(np.float64)
-        return cls(quantiles, negatives, *_classes(labels), rows, len(rows))
+        return cls(quantiles, negatives, *_classes(labels), rows, labels, len(rows))
 
 
 def reference_curve(cal: EmbeddingSet, rng: np.random.Generator) -> OperatingCurve:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from opengcn.rehearsal.worlds import World, unit_vector
 
-__all__ = ["Shift", "draw_shift", "on_the_sphere"]
+__all__ = ["Shift", "draw_likeness", "draw_shift", "log_uniform", "on_the_sphere"]
 
 Floats = NDArray[np.float32]
 
@@ -32,6 +32,9 @@ class Shift:
     separation, separation_spread : float
         Factor on the way from the centre of the set to a class mean, and its standard
         deviation over the classes.
+    kin : float
+        How far, at most, a class is drawn to a random other one, as a part of the way: so some
+        have their like.
     blend, blend_spread : float
         How much of another image comes on top of each row, and its relative standard
         deviation over the classes: noise with the structure of the data.
@@ -40,6 +43,8 @@ class Shift:
     scenes, scene_count : float, int
         Strength and number of groups that have nothing to do with the classes
         (backgrounds, cameras).
+    kinds, kind_count : float, int
+        Strength and number of groups within each class (poses, fonts).
     noise, colour : float
         Strength of noise, and how much of it lies along the principal axes: its spread
         along each goes with theirs to this power. At 0 it has no structure.
@@ -56,11 +61,14 @@ class Shift:
     family_power: float = 0.5
     separation: float = 1.0
     separation_spread: float = 0.0
+    kin: float = 0.0
     blend: float = 0.0
     blend_spread: float = 0.0
     scatter_spread: float = 0.0
     scenes: float = 0.0
     scene_count: int = 8
+    kinds: float = 0.0
+    kind_count: int = 2
     noise: float = 0.0
     colour: float = 0.0
     uneven: float = 0.0
@@ -104,6 +112,10 @@ class Shift:
         if self.separation != 1 or self.separation_spread:
             factor = (self.separation + self.separation_spread * by_class()).clip(0, 1.4)
             rows = rows + ((factor - 1) * (_means(rows, labels) - rows.mean(0)))[labels]
+        if self.kin:
+            means = _means(rows, labels)
+            part = np.float32(self.kin) * rng.random((classes, 1), np.float32)
+            rows = rows + (part * (means[rng.integers(classes, size=classes)] - means))[labels]
         if self.blend:
             factor = self.blend * (1 + self.blend_spread * by_class()).clip(0, 2.5)
             rows = rows + hit * factor[labels] * images(len(rows))
@@ -113,6 +125,9 @@ class Shift:
         if self.scenes:
             scene = images(self.scene_count)[rng.integers(self.scene_count, size=len(rows))]
             rows = rows + np.float32(self.scenes) * hit * scene
+        if self.kinds:
+            kind = labels * self.kind_count + rng.integers(self.kind_count, size=len(rows))
+            rows = rows + np.float32(self.kinds) * images(classes * self.kind_count)[kind]
         if self.noise:
             spread = np.maximum(world.spread / max(float(world.spread.max()), 1e-12), 1e-6)
             along = unit_vector(spread ** np.float32(self.colour))
@@ -165,12 +180,39 @@ def draw_shift(world: World, rng: np.random.Generator, *, gap: bool, uneven: boo
         blend_spread=0.5 * u(),
         scatter_spread=sometimes(0.3, 0.25 * u()),
         scenes=sometimes(0.0 if gap else 0.3, 0.8 * u()),
-        scene_count=int(np.exp(rng.uniform(np.log(8), np.log(300)))),
+        scene_count=log_uniform(rng, 8, 300),
         noise=sometimes(0.2 if gap else 0.4, 0.8 * u() * u()),
         colour=3 * u() if uneven else 0.0,
         uneven=sometimes(0.7 if uneven else 0.0, 1.2 * u()),
         pull=np.float32(pull) * world.direction(rng) if pull else None,
         damping=_damping(world, rng) if u() < (0.3 if gap else 0.4) else None,
+    )
+
+
+def draw_likeness(rng: np.random.Generator) -> Shift:
+    """Draw what makes rows of different classes alike, and rows of one class unlike.
+
+    Among unseen classes a near neighbour is a stranger more often than among those that the
+    embedder was taught to tell apart. Where that is not rehearsed, readings put same-class
+    distances too low on every real set (docs/default.md).
+
+    Parameters
+    ----------
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    shift : Shift
+        Scenes, kin, and kinds within classes; any of them may be missing.
+    """
+    u = rng.random
+    return Shift(
+        scenes=1.2 * u() if u() < 0.6 else 0.0,
+        scene_count=log_uniform(rng, 8, 300),
+        kin=1.2 * u() if u() < 0.6 else 0.0,
+        kinds=1.2 * u() if u() < 0.3 else 0.0,
+        kind_count=log_uniform(rng, 2, 12),
     )
 
 
@@ -189,6 +231,11 @@ def on_the_sphere(rows: Floats) -> Floats:
     """
     length = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
     return np.asarray(rows / length, np.float32)
+
+
+def log_uniform(rng: np.random.Generator, low: int, high: int) -> int:
+    """Draw a whole number from low to high, small ones as often as large ones."""
+    return int(np.exp(rng.uniform(np.log(low), np.log(high + 1))))
 
 
 def _means(rows: Floats, labels: NDArray[Any]) -> Floats:

@@ -19,8 +19,7 @@ RELATIVE = 0.25  # part of a shift by which it may be off as well
 SHIFT = 0.16  # typical size of a shift, when there is one
 USUAL = 0.08  # difference that is no evidence, however alike D_cal's classes are
 NEARER = 0.005  # by so much nearer to D_cal, a reading counts 2.7 times as much
-HARD = 0.8  # weight of the hard school where nothing has shifted
-DOUBT = 1.4  # error of a reading over how far the schools differ, after a shift
+DOUBT = 1.4  # error of a reading over how far mild and hard ones differ, after a shift
 # How much farther, in logarithms, rows of D_cal are from a set than its own strangers are from each
 # other: if it has not shifted, up to the choice of classes; if it has.
 STILL, SHIFTED = 0.03, 0.07
@@ -31,16 +30,17 @@ Rate = NDArray[np.float64]
 def agree(moves: Rate, errors: Rate, chance: Rate) -> tuple[Rate, Rate]:
     """Join the readings of the schools.
 
-    Where nothing has shifted, the school of hard rehearsals is right more often. Where
-    something has, the nearer to D_cal a reading, the more it counts: what has not been
-    rehearsed makes readings go astray, seldom towards D_cal.
+    Where nothing has shifted, the school counts that compares nodes with D_cal's rows among
+    them. Where something has, that comparison is void, and of the others the nearer to D_cal a
+    reading, the more it counts: what has not been rehearsed makes readings go astray, seldom
+    towards D_cal.
 
     Parameters
     ----------
-    moves : ndarray of shape (2, c, 24)
-        How far the schools, mild and hard, put the quantiles from D_cal's, for each of c
-        candidates.
-    errors : ndarray of shape (2, c)
+    moves : ndarray of shape (3, c, 24)
+        How far the schools, mild, hard and the one of all rehearsals, put the quantiles from
+        D_cal's, for each of c candidates.
+    errors : ndarray of shape (3, c)
         Deviations that they give: see `opengcn.rehearsal.reader.Reader.read`.
     chance : ndarray of shape (c,)
         Of a shift: see `shifted`.
@@ -52,11 +52,11 @@ def agree(moves: Rate, errors: Rate, chance: Rate) -> tuple[Rate, Rate]:
     error : ndarray of shape (c,)
         What it may be off by in life, also for how far the schools differ.
     """
-    size = np.abs(moves).mean(2)
-    weights = np.exp((size.min(0) - size) / NEARER)
-    weights = chance * weights / weights.sum(0) + (1 - chance) * np.array([[1 - HARD], [HARD]])
+    size = np.abs(moves[:2]).mean(2)
+    nearer = np.exp((size.min(0) - size) / NEARER)
+    weights = np.concatenate([chance * nearer / nearer.sum(0), (1 - chance)[None]])
     move = (weights[..., None] * moves).sum(0)
-    apart = chance * DOUBT * np.abs(moves - move).mean(2).sum(0)
+    apart = chance * DOUBT * np.abs(moves[:2] - move).mean(2).sum(0)
     own = np.maximum(LIFE * np.sqrt((weights * errors**2).sum(0)), LEAST)
     return move, np.hypot(own, apart)
 
