@@ -47,7 +47,6 @@ GRID = {
     (trust, "RELATIVE"): (0.15, 0.25, 0.35),
     (trust, "USUAL"): (0.04, 0.08),
     (trust, "DOUBT"): (0.7, 1.4),
-    (trust, "HARD"): (0.5, 0.8),
     (trust, "STILL"): (0.03, 0.06),
     (candidates, "ERROR"): (1.0, 1.5, 2.2),
     (candidates, "ABOVE"): (0.2, 0.4),
@@ -60,7 +59,7 @@ class Read:
 
     model: Any
     asked: Asked
-    said: tuple[NDArray[np.float64], NDArray[np.float64], float]
+    said: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
     truth: NDArray[np.float64]
 
     @classmethod

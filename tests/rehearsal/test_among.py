@@ -33,7 +33,12 @@ def by_loops(cal: np.ndarray, labels: np.ndarray, chosen: np.ndarray, nodes: np.
         together = sorted([(d, True) for d in mates] + [(d, False) for d in crowd])
         ranks = [*RANKS, *(round(s * len(together)) for s in SHARES)]
         at_ranks.append([together[min(max(r, 1), len(nodes)) - 1][0] for r in ranks])
-        found.append([sum(own for _, own in together[:r]) / min(r, len(mates)) for r in RANKS])
+        found.append(
+            [
+                sum(own for _, own in together[: min(r, len(nodes))]) / min(r, len(mates))
+                for r in RANKS
+            ]
+        )
         levels = [sorted(mates)[int(np.ceil(p * len(mates))) - 1] for p in AT_LEVELS]
         strangers.append([sum(d < level for d in crowd) for level in levels])
         counts.append(len(mates))
@@ -64,12 +69,22 @@ def test_classes_of_different_sizes_and_rows_alone() -> None:
 
 def test_without_class_mates_there_is_nothing_to_see() -> None:
     found = seen(CAL[:6], np.arange(6), np.arange(6), NODES)
-    np.testing.assert_array_equal(found, np.zeros(FEATURES))
+    assert found.shape == (FEATURES,)
+    assert np.isnan(found).all()
 
 
 @pytest.mark.parametrize("nodes", [8, 40])
 def test_small_graphs(nodes: int) -> None:
-    assert np.isfinite(seen(CAL, CAL_LABELS, np.arange(20), NODES[:nodes])).all()
+    """Of more class mates than nodes, ranks end with the nodes."""
+    chosen = np.arange(20)
+    found = seen(CAL, CAL_LABELS, chosen, NODES[:nodes])
+    np.testing.assert_allclose(found, by_loops(CAL, CAL_LABELS, chosen, NODES[:nodes]), atol=2e-3)
+
+
+def test_copies_of_rows_are_found_once_each() -> None:
+    cal, labels = np.repeat(CAL[:30], 8, axis=0), np.repeat(CAL_LABELS[:30], 8)
+    found = seen(cal, labels, np.arange(len(cal)), NODES)
+    assert (found[len(RANKS) + len(SHARES) :][: len(RANKS)] <= 1).all()
 
 
 def test_in_a_graph_of_the_same_kind_rows_see_what_nodes_see() -> None:

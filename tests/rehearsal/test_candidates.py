@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opengcn.rehearsal.among import FEATURES as AMONG
 from opengcn.rehearsal.candidates import GRID, candidates, plausible
 from opengcn.rehearsal.examples import View
 from opengcn.rehearsal.graph_profile import NEIGHBOURS, SHARED, profile_graph, reach_of
 from opengcn.rehearsal.question import Asked
 
-NOTHING, BOUNDS = np.zeros(34, np.float32), np.zeros(5, np.float32)
+NOTHING, BOUNDS = np.zeros(AMONG, np.float32), np.zeros(5, np.float32)
 
 
 def asked(hint: float | None = None, *, nodes: int = 1000, shared: float = 0.5) -> Asked:

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import groupby
+
 import numpy as np
 import pytest
 
 import opengcn as og
 from opengcn.rehearsal import examples
-from opengcn.rehearsal.examples import _within, rehearse, view
-from opengcn.rehearsal.graph_profile import profile_graph
+from opengcn.rehearsal.among import see_among
+from opengcn.rehearsal.episodes import Episode
+from opengcn.rehearsal.examples import COMPARED, KINDS, Examples, _within, rehearse, view
+from opengcn.rehearsal.graph_profile import distances, profile_graph
 from opengcn.rehearsal.reference import Reference
 from opengcn.rehearsal.worlds import World
 
@@ -43,6 +48,46 @@ def test_bounds_bound_the_prior_when_nothing_shifts() -> None:
     prior = 29 / 599
     assert (np.exp(seen.bounds[1:]) > 0.9 * prior).all()
     assert np.exp(seen.bounds.min()) < 2 * prior
+
+
+def test_dcals_rows_look_at_the_graph_that_is_seen() -> None:
+    data = labelled(40, 30)
+    rows, labels = data.embeddings.astype(np.float32), np.asarray(data.codes, np.int64)
+    cal, nodes = labels < 10, rows[labels >= 10]
+    reference = Reference.of_rows(rows[cal], labels[cal])
+    profile = profile_graph(nodes, np.random.default_rng(0))
+    seen = view(nodes, profile, reference, np.random.default_rng(1))
+    chosen = np.random.default_rng(1).permutation(cal.sum())[:COMPARED]
+    crossing = distances(rows[cal][chosen], nodes)
+    by_hand = see_among(
+        rows[cal], labels[cal], chosen, crossing, profile.statistics[:21], profile.mean_distance
+    )
+    np.testing.assert_array_equal(seen.among, by_hand)
+    assert np.abs(seen.among[:21]).mean() < 0.05  # they are of one world
+
+
+def test_kinds_are_drawn_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn, draw = [], examples.draw_episode
+
+    def recorded(*args: object, kind: str, **options: object) -> Episode:
+        drawn.append(kind)
+        return draw(*args, kind=kind, **options)
+
+    monkeypatch.setattr(examples, "draw_episode", recorded)
+    monkeypatch.setattr(examples, "cores", lambda: 1)
+    rehearse(WORLD, 7, seed=0)
+    assert [k for k, _ in groupby(drawn)] == [*KINDS, *KINDS, KINDS[0]]
+
+
+def test_what_dcal_cannot_see_is_as_usual() -> None:
+    found = rehearse(WORLD, 6, seed=3)
+    among = found.among.copy()
+    among[2] = np.nan
+    whole = replace(found, among=among).with_among()
+    assert isinstance(whole, Examples)
+    others = np.delete(found.among, 2, axis=0)
+    np.testing.assert_allclose(whole.features[2, -among.shape[1] :], others.mean(0), rtol=1e-4)
+    np.testing.assert_array_equal(whole.features[0, -among.shape[1] :], found.among[0])
 
 
 def test_too_little_to_rehearse_on() -> None:

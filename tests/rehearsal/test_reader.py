@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from opengcn.rehearsal import reader
+from opengcn.rehearsal.among import FEATURES as AMONG
 from opengcn.rehearsal.examples import Examples
 from opengcn.rehearsal.reader import GIVEN_SCALE, LIMIT, NOISE, Reader, given_inputs
 
@@ -21,7 +22,7 @@ def examples(count: int, seed: int = 0) -> Examples:
     move = 0.1 * features[:, :1] + 0.05 * np.sin(2 * features[:, 1:2])
     bounds = rng.uniform(-4, -1, (count, 5)).astype(np.float32)
     log_prior = -4 + features[:, 2]
-    among = np.zeros((count, 34), np.float32)
+    among = np.zeros((count, AMONG), np.float32)
     return Examples(features, among, bounds, reference, reference * np.exp(move), log_prior)
 
 

@@ -89,13 +89,31 @@ def test_what_dcal_sees_among_the_nodes_counts_only_where_nothing_has_shifted(
 def test_the_prior_is_read_by_those_that_count(examples: Examples, model: Readout) -> None:
     moves, errors = np.zeros((3, 25, 24)), np.full((3, 25), 0.02)
     known = reference(examples, 0)
-    for strange, school in ((1.2, 2), (1.5, 0)):
+
+    def prior(strange: float, school: int, read: float) -> float:
         asked = Asked([look(examples, 0, strange)], 4096, 1e-5)
-        low, high = (
-            model.judge(moves, errors, np.where(np.arange(3) == school, r, -5.0), known, asked)
-            for r in (-7.0, -3.0)
-        )
-        assert high.prior > 1.5 * low.prior
+        reads = np.where(np.arange(3) == school, read, -5.0)
+        return model.judge(moves, errors, reads, known, asked).prior
+
+    for strange, counts in ((1.2, [2]), (1.5, [0, 1])):
+        for school in range(3):
+            change = np.log(prior(strange, school, -3.0) / prior(strange, school, -7.0))
+            if school in counts:
+                assert change > 0.8 * 4 / len(counts)
+            else:
+                assert change == pytest.approx(0, abs=0.4)
+
+
+def test_a_set_that_dcal_cannot_look_at_is_read_as_usual(
+    examples: Examples, model: Readout
+) -> None:
+    seen = look(examples, 0, strange=1.2)
+    nothing = replace(seen, among=np.full_like(seen.among, np.nan))
+    usual = replace(seen, among=model.middle[-len(seen.among) :])
+    one, two = (model.read(Asked([v], 4096, 0.01)) for v in (nothing, usual))
+    for part, other in zip(one, two, strict=True):
+        np.testing.assert_allclose(part, other, atol=1e-5)
+        assert np.isfinite(part).all()
 
 
 def test_schools_that_differ_leave_the_word_to_the_reference(
@@ -213,6 +231,7 @@ def test_it_learns_from_another_world_and_keeps_what_it_knew(
     )
     own = rehearse(wide, 300, seed=1, gap=False, progress=False)
     taught = Readout.learn(examples, own, 0)
+    assert [len(school.priors) for school in taught.schools] == [250, 250, 750]
     new = rehearse(wide, 90, seed=2, gap=False, progress=False)
 
     def wrong(which: Readout, data: Examples) -> float:

@@ -43,6 +43,14 @@ def test_from_the_exact_curve_and_from_every_pair() -> None:
     assert (whole.classes, whole.class_size) == (pairs.classes, pairs.class_size) == (8, 30)
 
 
+def test_rows_that_are_kept_keep_their_labels() -> None:
+    data = labelled(60, 30)
+    kept = Reference.of(data, exact_curve(data), np.random.default_rng(0))
+    assert len(kept.rows) == len(kept.labels) == 1024
+    original = np.argmax(kept.rows @ data.embeddings.T, axis=1)
+    np.testing.assert_array_equal(kept.labels, data.codes[original])
+
+
 def test_class_size_is_that_of_a_row() -> None:
     data = labelled(2, 30).subset(np.r_[0:30, 30:40])
     reference = Reference.of(data, exact_curve(data), np.random.default_rng(0))

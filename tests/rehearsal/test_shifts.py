@@ -47,7 +47,7 @@ def test_neutral_changes_nothing() -> None:
         Shift(blend=0.5),
         Shift(blend=0.5, blend_spread=0.3),
         Shift(scenes=0.7),
-        Shift(kinds=0.7, kind_count=4),
+        Shift(modes=0.7, mode_count=4),
         Shift(noise=0.7),
         Shift(noise=0.7, colour=2.0),
     ],
@@ -133,22 +133,29 @@ def test_kin_are_near_and_classes_keep_their_width() -> None:
 
     (before, width), (after, kept) = nearest_mean(Shift()), nearest_mean(Shift(kin=0.9))
     assert after < 0.9 * before
+    moved = Shift(kin=0.9).apply(WORLD, ROWS, LABELS, np.random.default_rng(0)) - ROWS
+    far = np.linalg.norm(moved.reshape(30, 20, -1).mean(1), axis=1)
+    assert far.std() > 0.3 * far.mean()  # each its own part of the way
     assert kept == pytest.approx(width, rel=0.25)
 
 
-def test_kinds_are_groups_within_a_class() -> None:
-    """Rows of one kind are as near as before, those of different kinds are not."""
-    rows = Shift(kinds=1.0, kind_count=2).apply(WORLD, ROWS, LABELS, np.random.default_rng(0))
-    own = np.sort(distances(rows[:20], rows[:20]), axis=1)
-    before = np.sort(distances(ROWS[:20], ROWS[:20]), axis=1)
-    assert own[:, -1].mean() > 1.2 * before[:, -1].mean()
-    assert own[:, 1].mean() < 1.2 * before[:, 1].mean()
+def test_modes_are_groups_within_a_class() -> None:
+    """Class mates of one mode are as near as before, those of different modes are not."""
+
+    def near_and_far(shift: Shift) -> tuple[float, float]:
+        rows = shift.apply(WORLD, ROWS, LABELS, np.random.default_rng(0)).reshape(30, 20, -1)
+        own = np.sort(np.stack([distances(r, r) for r in rows]), axis=2)
+        return float(own[:, :, 1].mean()), float(own[:, :, 10:].mean())
+
+    before, after = near_and_far(Shift()), near_and_far(Shift(modes=1.0, mode_count=4))
+    assert after[1] > 1.15 * before[1]
+    assert after[0] < 1.1 * before[0]
 
 
 def test_likeness_is_drawn_in_all_its_parts() -> None:
     drawn = [draw_likeness(np.random.default_rng(seed)) for seed in range(200)]
-    for name, share in (("scenes", 0.6), ("kin", 0.6), ("kinds", 0.3)):
+    for name, share in (("scenes", 0.6), ("kin", 0.6), ("modes", 0.3)):
         found = np.array([getattr(shift, name) for shift in drawn])
         assert (found > 0).mean() == pytest.approx(share, abs=0.12)
         assert 0.9 < found.max() <= 1.2
-    assert {shift.kind_count for shift in drawn} >= {2, 5, 12}
+    assert {shift.mode_count for shift in drawn} >= {2, 5, 12}

@@ -61,11 +61,12 @@ class RehearsedOpenGCN(OpenGCN):
 
     What ``OpenGCN()`` makes. From D_train it makes three thousand rehearsals of the task:
     some classes stand for D_cal, others for D_test, with more or fewer classes, long tails,
-    and shifts in embedding space, mild and hard. Of each rehearsed test set it takes what a
-    graph shows without labels (distances to neighbours and to theirs, shared neighbours, and
-    how near D_cal's rows come), and Gaussian processes learn from that how far each quantile of
-    the same-class distances lies from D_cal's. TNR is that of all pairs, less the estimated
-    same-class pairs among them. See docs/default.md for the reasons and the figures.
+    and shifts in embedding space, mild, hard or none. Of each rehearsed test set it takes what a
+    graph shows without labels (distances to neighbours and to theirs, shared neighbours, how
+    near D_cal's rows come, and what these see among the nodes with their class mates), and
+    Gaussian processes learn from that how far each quantile of the same-class distances lies
+    from D_cal's. TNR is that of all pairs, less the estimated same-class pairs among them. See
+    docs/default.md for the reasons and the figures.
 
     Parameters
     ----------

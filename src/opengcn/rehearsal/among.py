@@ -49,12 +49,12 @@ def see_among(
     features : ndarray of shape (34,)
         How much farther than in `profile` neighbours are; how many of those within each of
         `RANKS` are class mates; the share of nodes nearer than class mates at `AT_LEVELS`;
-        how many class mates there are. All 0 when there are none.
+        how many class mates there are. Not numbers when there are none.
     """
     mates = np.bincount(labels)[labels[chosen]] - 1
     some = mates > 0
     if not some.any():
-        return np.zeros(FEATURES, np.float32)
+        return np.full(FEATURES, np.nan, np.float32)
     chosen, crossing, mates = chosen[some], crossing[some], mates[some]
     own = distances(rows[chosen], rows)
     own[labels[chosen, None] != labels] = NEVER
@@ -69,7 +69,7 @@ def see_among(
     seen = np.take_along_axis(everything, ranks.clip(1, n) - 1, axis=1)
     farther = np.log(np.maximum(seen.mean(0) / mean, LEAST) / np.maximum(profile, LEAST))
     found = [
-        ((own <= seen[:, [k]]).sum(1) / np.minimum(rank, mates)).mean()
+        (np.minimum((own <= seen[:, [k]]).sum(1), rank) / np.minimum(rank, mates)).mean()
         for k, rank in enumerate(RANKS)
     ]
     at = np.ceil(AT_LEVELS * mates[:, None]).astype(int) - 1

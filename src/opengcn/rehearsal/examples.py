@@ -102,8 +102,11 @@ class Examples:
         return Examples(*(getattr(self, f.name)[first :: len(KINDS)] for f in fields(self)))
 
     def with_among(self) -> Examples:
-        """Return them with `among` at the end of their features."""
-        return replace(self, features=np.concatenate([self.features, self.among], 1))
+        """Return them with `among` at the end of their features; what is missing is as usual."""
+        missing = np.isnan(self.among)
+        usual = np.where(missing, 0, self.among).sum(0) / np.maximum((~missing).sum(0), 1)
+        among = np.where(missing, usual, self.among).astype(np.float32)
+        return replace(self, features=np.concatenate([self.features, among], 1))
 
 
 def view(

@@ -26,8 +26,8 @@ OPEN, BETWEEN, CLASSES = 0.8, 1.2, 1.8
 UNEQUAL = 0.2  # classes of a set count for so many of equal size
 NORMAL, PRIOR_ERROR = 1.8, 0.3  # 90 % of an error of log prior, beside what candidates leave open
 
-SCHOOLS = 3
 APART: tuple[Kind, ...] = ("mild", "hard")  # kinds of episodes with a school of their own
+SCHOOLS = len(APART) + 1
 
 Floats = NDArray[np.float32]
 Rate = NDArray[np.float64]
@@ -170,6 +170,7 @@ class Readout:
             What the graphs show each of the prior.
         """
         features = np.stack([np.concatenate([v.features, v.among]) for v in asked.seen])
+        features = np.where(np.isnan(features), self.middle, features)
         bounds = np.stack([view.bounds for view in asked.seen])[:, None]
         given = given_inputs(candidates(asked), bounds)
         said = []

@@ -43,7 +43,7 @@ class Shift:
     scenes, scene_count : float, int
         Strength and number of groups that have nothing to do with the classes
         (backgrounds, cameras).
-    kinds, kind_count : float, int
+    modes, mode_count : float, int
         Strength and number of groups within each class (poses, fonts).
     noise, colour : float
         Strength of noise, and how much of it lies along the principal axes: its spread
@@ -67,8 +67,8 @@ class Shift:
     scatter_spread: float = 0.0
     scenes: float = 0.0
     scene_count: int = 8
-    kinds: float = 0.0
-    kind_count: int = 2
+    modes: float = 0.0
+    mode_count: int = 2
     noise: float = 0.0
     colour: float = 0.0
     uneven: float = 0.0
@@ -125,9 +125,10 @@ class Shift:
         if self.scenes:
             scene = images(self.scene_count)[rng.integers(self.scene_count, size=len(rows))]
             rows = rows + np.float32(self.scenes) * hit * scene
-        if self.kinds:
-            kind = labels * self.kind_count + rng.integers(self.kind_count, size=len(rows))
-            rows = rows + np.float32(self.kinds) * images(classes * self.kind_count)[kind]
+        if self.modes:
+            mode = labels * self.mode_count + rng.integers(self.mode_count, size=len(rows))
+            every = rng.integers(len(world.images), size=classes * self.mode_count)
+            rows = rows + np.float32(self.modes) * world.images[every[mode]]
         if self.noise:
             spread = np.maximum(world.spread / max(float(world.spread.max()), 1e-12), 1e-6)
             along = unit_vector(spread ** np.float32(self.colour))
@@ -204,15 +205,15 @@ def draw_likeness(rng: np.random.Generator) -> Shift:
     Returns
     -------
     shift : Shift
-        Scenes, kin, and kinds within classes; any of them may be missing.
+        Scenes, kin, and modes of classes; any of them may be missing.
     """
     u = rng.random
     return Shift(
         scenes=1.2 * u() if u() < 0.6 else 0.0,
         scene_count=log_uniform(rng, 8, 300),
         kin=1.2 * u() if u() < 0.6 else 0.0,
-        kinds=1.2 * u() if u() < 0.3 else 0.0,
-        kind_count=log_uniform(rng, 2, 12),
+        modes=1.2 * u() if u() < 0.3 else 0.0,
+        mode_count=log_uniform(rng, 2, 12),
     )
 
 

@@ -19,7 +19,7 @@ RELATIVE = 0.25  # part of a shift by which it may be off as well
 SHIFT = 0.16  # typical size of a shift, when there is one
 USUAL = 0.08  # difference that is no evidence, however alike D_cal's classes are
 NEARER = 0.005  # by so much nearer to D_cal, a reading counts 2.7 times as much
-DOUBT = 1.4  # error of a reading over how far mild and hard ones differ, after a shift
+DOUBT = 1.4  # error of a reading over how far mild and hard ones are from it, after a shift
 # How much farther, in logarithms, rows of D_cal are from a set than its own strangers are from each
 # other: if it has not shifted, up to the choice of classes; if it has.
 STILL, SHIFTED = 0.03, 0.07
@@ -50,7 +50,7 @@ def agree(moves: Rate, errors: Rate, chance: Rate) -> tuple[Rate, Rate]:
     move : ndarray of shape (c, 24)
         Their weighted mean.
     error : ndarray of shape (c,)
-        What it may be off by in life, also for how far the schools differ.
+        What it may be off by in life, also for how far mild and hard ones are from it.
     """
     size = np.abs(moves[:2]).mean(2)
     nearer = np.exp((size.min(0) - size) / NEARER)
