@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run_demo"]
 
-EPISODES = 300  # of OpenGCN's rehearsals: the demonstration should not take long
+EPISODES = 450  # of OpenGCN's rehearsals, 150 of each kind: the demonstration should not take long
 BLUR = 1.5  # pixels: enough that a person still reads the characters with ease
 
 Sets = dict[str, "EmbeddingSet"]
