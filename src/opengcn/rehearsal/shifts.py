@@ -195,7 +195,7 @@ def draw_likeness(rng: np.random.Generator) -> Shift:
 
     Among unseen classes a near neighbour is a stranger more often than among those that the
     embedder was taught to tell apart. Where that is not rehearsed, readings put same-class
-    distances too low on every real set (docs/default.md).
+    distances too low on nearly every real set (docs/default.md).
 
     Parameters
     ----------
