@@ -43,10 +43,18 @@ def test_from_the_exact_curve_and_from_every_pair() -> None:
     assert (whole.classes, whole.class_size) == (pairs.classes, pairs.class_size) == (8, 30)
 
 
-def test_rows_that_are_kept_keep_their_labels() -> None:
-    data = labelled(60, 30)
+@pytest.mark.parametrize(
+    ("classes", "size", "kept_classes", "kept_size"),
+    [(10, 50, 10, 50), (60, 30, 60, 17), (200, 20, 64, 16), (400, 4, 256, 4), (2, 900, 2, 512)],
+)
+def test_rows_are_kept_with_class_mates(
+    classes: int, size: int, kept_classes: int, kept_size: int
+) -> None:
+    data = labelled(classes, size)
     kept = Reference.of(data, exact_curve(data), np.random.default_rng(0))
-    assert len(kept.rows) == len(kept.labels) == 1024
+    assert len(kept.rows) == len(kept.labels) == kept_classes * kept_size
+    found, counts = np.unique(kept.labels, return_counts=True)
+    assert (len(found), counts.min(), counts.max()) == (kept_classes, kept_size, kept_size)
     original = np.argmax(kept.rows @ data.embeddings.T, axis=1)
     np.testing.assert_array_equal(kept.labels, data.codes[original])
 
@@ -58,7 +66,10 @@ def test_class_size_is_that_of_a_row() -> None:
 
 
 def test_the_error_is_what_other_classes_would_have_changed() -> None:
-    """Classes of very different widths: the bootstrap finds how much their choice matters."""
+    """Classes of very different widths: the bootstrap finds how much their choice matters.
+
+    It says rather too much: of ten classes, how different others may be is a guess.
+    """
     rng = np.random.default_rng(0)
     widths = np.repeat(rng.uniform(0.05, 0.5, 400), 12)
     centres = np.repeat(rng.standard_normal((400, 16)), 12, axis=0)
@@ -72,6 +83,7 @@ def test_the_error_is_what_other_classes_would_have_changed() -> None:
         reference = Reference.of(part, exact_curve(part), rng)
         wrong.append(np.abs(reference.quantiles - truth).mean())
         said.append(reference.error)
-    assert np.mean(said) == pytest.approx(np.mean(wrong), rel=0.4)
+    size = np.sqrt(np.square(wrong).mean())
+    assert size < np.mean(said) < 2 * size
     whole = Reference.of(world, exact_curve(world), rng)
     assert whole.error < 0.4 * np.mean(said)

@@ -13,11 +13,13 @@ from opengcn.embeddings import EmbeddingSet
 from opengcn.memo import exact_curve
 from opengcn.pairs import GRID
 from opengcn.rehearsal.graph_profile import distances
+from opengcn.rehearsal.worlds import few_of_each
 
 __all__ = ["LEVELS", "Reference", "quantiles_to_rate", "rate_to_quantiles", "reference_curve"]
 
 LEVELS = (np.arange(24) + 0.5) / 24  # of the quantiles that stand for a curve
 ROWS = 1024  # of D_cal that are kept, to be compared with a test set
+MATES = 16  # rows of a class that are kept with it, at least, for rows are seen with their class
 COUNTED = 32_768  # rows of D_cal whose pairs are counted
 ONE_CLASS_ERROR = 0.1  # of the quantiles, when a single class has pairs: nobody can tell
 CLASS_ROWS, DRAWS = 64, 100  # rows of a class, and draws of classes, to estimate the error
@@ -47,8 +49,9 @@ class Reference:
     size : int
         How many rows it has.
     error : float, default 0
-        Expected absolute error of the quantiles from the choice of the classes, as a mean
-        over the levels: other classes of the same world would have given others.
+        Of the quantiles from the choice of the classes: other ones of the same world would
+        have given others. The absolute error, as a mean over the levels, is so large in the
+        root mean square.
     """
 
     quantiles: Rate
@@ -83,7 +86,7 @@ class Reference:
         mean = float(middle @ share)
         spread = float(np.sqrt((middle - mean) ** 2 @ share))
         low = float(np.interp(0.05, below, GRID))
-        rows = _choose(len(cal), ROWS, rng)
+        rows = _some_rows(cal.codes, rng)
         return cls(
             rate_to_quantiles(curve.tpr),
             np.array([mean, spread, low]),
@@ -139,7 +142,7 @@ def reference_curve(cal: EmbeddingSet, rng: np.random.Generator) -> OperatingCur
 
 
 def _class_error(cal: EmbeddingSet, rng: np.random.Generator) -> float:
-    """Return the mean deviation of the quantiles when classes are drawn again (bootstrap)."""
+    """Return how far the quantiles are off when classes are drawn again (bootstrap)."""
     counts = []
     for label in range(int(cal.codes.max()) + 1):
         rows = rng.permutation(np.flatnonzero(cal.codes == label))[:CLASS_ROWS]
@@ -157,8 +160,21 @@ def _class_error(cal: EmbeddingSet, rng: np.random.Generator) -> float:
     rates = np.concatenate([np.zeros((DRAWS, 1)), np.cumsum(drawn, 1)[:, :-1]], 1)
     rates /= drawn.sum(1, keepdims=True)
     found = np.stack([rate_to_quantiles(rate) for rate in rates])
-    few = np.sqrt(len(table) / max(len(table) - 1, 1))  # a bootstrap of few is too narrow
-    return float(np.abs(found - found.mean(0)).mean() * few)
+    sizes = np.abs(found - found.mean(0)).mean(1)
+    k = len(table)
+    # A bootstrap of few is too narrow, and how narrow is a guess from these few (Student).
+    few = np.sqrt(k / (k - 1) * (k + 1) / (k - 1))
+    return float(np.sqrt(np.square(sizes).mean()) * few)
+
+
+def _some_rows(codes: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return `ROWS` rows at most, of so many classes that there is room for `MATES` of each."""
+    if len(codes) <= ROWS:
+        return np.arange(len(codes))
+    classes = int(codes.max()) + 1
+    place = rng.permutation(classes)[codes]
+    rows = few_of_each(rng.permutation(len(codes)), place, max(MATES, ROWS // classes))
+    return np.sort(rows[:ROWS])
 
 
 def _choose(n: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -100,7 +100,7 @@ def weigh(
     moves : ndarray of shape (c, 24)
         How far each of c readings puts the quantiles from D_cal's.
     reference_error : float
-        Expected absolute error of D_cal's quantiles, from its classes.
+        Of D_cal's quantiles, from its classes: see `opengcn.rehearsal.reference.Reference`.
     error : ndarray of shape (c,)
         Of each: see `agree`.
     few : ndarray of shape (c,) or float, default 0
