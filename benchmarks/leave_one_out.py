@@ -44,9 +44,9 @@ FAMILIES = {
 }
 GRID = {
     (trust, "LIFE"): (0.5, 0.8, 1.2),
-    (trust, "RELATIVE"): (0.15, 0.25, 0.35),
+    (trust, "OVERSHOOT"): (0.0, 0.2, 0.3),
     (trust, "USUAL"): (0.04, 0.08),
-    (trust, "DOUBT"): (0.7, 1.4),
+    (trust, "DOUBT"): (1.0, 1.4),
     (trust, "STILL"): (0.03, 0.06),
     (candidates, "ERROR"): (1.0, 1.5, 2.2),
     (candidates, "ABOVE"): (0.2, 0.4),

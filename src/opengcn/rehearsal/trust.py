@@ -15,11 +15,11 @@ __all__ = ["agree", "shifted", "weigh"]
 # In distance, as means over the quantiles; chosen once for all data sets (docs/default.md).
 LIFE = 0.8  # error of a reading on a real set, over the deviation that the reader gives
 LEAST = 1e-3  # nobody is as sure as that
-RELATIVE = 0.25  # part of a shift by which it may be off as well
+OVERSHOOT = 0.2  # part of a shift by which it goes too far, in any direction, on all shifted sets
 SHIFT = 0.16  # typical size of a shift, when there is one
 USUAL = 0.08  # difference that is no evidence, however alike D_cal's classes are
 NEARER = 0.005  # by so much nearer to D_cal, a reading counts 2.7 times as much
-DOUBT = 1.4  # error of a reading over how far mild and hard ones are from it, after a shift
+DOUBT = 1.0  # error of a reading over how far mild and hard ones are from it, after a shift
 # How much farther, in logarithms, rows of D_cal are from a set than its own strangers are from each
 # other: if it has not shifted, up to the choice of classes; if it has.
 STILL, SHIFTED = 0.03, 0.07
@@ -93,7 +93,8 @@ def weigh(
 
     The true difference from D_cal's quantiles is a priori either as large as D_cal's own
     error, or as large as a shift; a reading has measured it, with an error. The weight
-    is what the measurement must be multiplied by to give the expected difference.
+    is what the measurement must be multiplied by to give the expected difference. After a
+    shift readings go too far, and that is taken off.
 
     Parameters
     ----------
@@ -130,8 +131,7 @@ def weigh(
     after = before + error**2 + np.square(few)
     odds = likely(after)
     odds = np.exp(odds - np.logaddexp(*odds))
-    after[1] += (RELATIVE * size) ** 2
     each = before / after
-    weights = (odds * each).sum(0)
+    weights = (1 - OVERSHOOT * np.asarray(chance)) * (odds * each).sum(0)
     open_ = before * (1 - each) + ((each - weights) * size) ** 2
     return weights, np.sqrt((odds * open_).sum(0)), evidence
