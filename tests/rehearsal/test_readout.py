@@ -116,6 +116,22 @@ def test_a_set_that_dcal_cannot_look_at_is_read_as_usual(
         assert np.isfinite(part).all()
 
 
+def test_few_pairs_leave_the_word_to_the_reference(examples: Examples, model: Readout) -> None:
+    """Of 4,096 nodes, one pair in a thousand is 8,000 pairs; of 200 nodes it is 20."""
+    known = reference(examples, 0, error=0.02)
+    moves, errors = np.full((3, 1, 24), 0.02), np.full((3, 1), 0.01)
+
+    def told(nodes: int, hint: float) -> float:
+        asked = Asked([look(examples, 0, strange=1.2)], nodes, 0.01, hint)
+        found = model.judge(moves, errors, READ, known, asked)
+        return float((found.quantiles - known.quantiles).mean() / known.quantiles.mean())
+
+    many, enough, some, few = told(4096, 0.01), told(4096, 1e-3), told(500, 1e-3), told(200, 1e-3)
+    assert many == pytest.approx(enough, rel=0.02)
+    assert some < 0.7 * enough
+    assert few < 0.3 * enough
+
+
 def test_schools_that_differ_leave_the_word_to_the_reference(
     examples: Examples, model: Readout
 ) -> None:

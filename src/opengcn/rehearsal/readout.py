@@ -20,9 +20,9 @@ from opengcn.threads import one_blas_thread
 __all__ = ["Prediction", "Readout"]
 
 FEW, ENOUGH = 2.0, 3000  # error of the readout where few pairs are seen, over their square root
-# The band, chosen once for all data sets (docs/default.md): factors on deviations, on how far
-# candidates of the prior differ, and on what few classes in the set leave open.
-OPEN, BETWEEN, CLASSES = 0.8, 1.2, 1.4
+# The band, chosen once for all data sets (docs/default.md): factors on how far candidates of the
+# prior differ, and on what few classes in the set leave open.
+BETWEEN, CLASSES = 1.2, 1.3
 UNEQUAL = 0.2  # classes of a set count for so many of equal size
 NORMAL, PRIOR_ERROR = 1.8, 0.3  # 90 % of an error of log prior, beside what candidates leave open
 
@@ -225,7 +225,7 @@ class Readout:
         log_prior = float(np.log(part * suggested + (1 - part) * middle))
         equal = max(UNEQUAL * np.exp(-log_prior), 1)
         parts = [
-            OPEN * open_[:, None],
+            open_[:, None],
             BETWEEN * (each - quantiles),
             np.array(CLASSES * reference.error * np.sqrt(reference.classes / equal)),
         ]

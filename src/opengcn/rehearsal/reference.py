@@ -13,15 +13,13 @@ from opengcn.embeddings import EmbeddingSet
 from opengcn.memo import exact_curve
 from opengcn.pairs import GRID
 from opengcn.rehearsal.graph_profile import distances
-from opengcn.rehearsal.worlds import few_of_each
 
 __all__ = ["LEVELS", "Reference", "quantiles_to_rate", "rate_to_quantiles", "reference_curve"]
 
 LEVELS = (np.arange(24) + 0.5) / 24  # of the quantiles that stand for a curve
 ROWS = 1024  # of D_cal that are kept, to be compared with a test set
-MATES = 16  # rows of a class that are kept with it, at least, for rows are seen with their class
 COUNTED = 32_768  # rows of D_cal whose pairs are counted
-ONE_CLASS_ERROR = 0.1  # of the quantiles, when a single class has pairs: nobody can tell
+ONE_CLASS_ERROR = 0.2  # of the quantiles, when a single class has pairs: nobody can tell
 CLASS_ROWS, DRAWS = 64, 100  # rows of a class, and draws of classes, to estimate the error
 
 Floats = NDArray[np.float32]
@@ -49,9 +47,8 @@ class Reference:
     size : int
         How many rows it has.
     error : float, default 0
-        Of the quantiles from the choice of the classes: other ones of the same world would
-        have given others. The absolute error, as a mean over the levels, is so large in the
-        root mean square.
+        Of the quantiles, for other classes of the same world would have given others: root
+        mean square over choices of classes of the absolute error, which is a mean over levels.
     """
 
     quantiles: Rate
@@ -74,7 +71,7 @@ class Reference:
         curve : OperatingCurve
             See `reference_curve`.
         rng : Generator
-            Chooses the rows that are kept.
+            Chooses the rows that are kept, and classes for the error.
 
         Returns
         -------
@@ -86,7 +83,7 @@ class Reference:
         mean = float(middle @ share)
         spread = float(np.sqrt((middle - mean) ** 2 @ share))
         low = float(np.interp(0.05, below, GRID))
-        rows = _some_rows(cal.codes, rng)
+        rows = _choose(len(cal), ROWS, rng)
         return cls(
             rate_to_quantiles(curve.tpr),
             np.array([mean, spread, low]),
@@ -143,14 +140,14 @@ def reference_curve(cal: EmbeddingSet, rng: np.random.Generator) -> OperatingCur
 
 def _class_error(cal: EmbeddingSet, rng: np.random.Generator) -> float:
     """Return how far the quantiles are off when classes are drawn again (bootstrap)."""
-    counts = []
-    for label in range(int(cal.codes.max()) + 1):
-        rows = rng.permutation(np.flatnonzero(cal.codes == label))[:CLASS_ROWS]
+    counts, codes = [], cal.codes
+    for label in range(int(codes.max()) + 1):
+        rows = rng.permutation(np.flatnonzero(codes == label))[:CLASS_ROWS]
         members = np.asarray(cal.take(np.sort(rows)), np.float32)
         i, j = np.triu_indices(len(members), 1)
         bins = np.minimum((distances(members, members)[i, j] * 100).astype(int), len(GRID) - 1)
         # As many pairs as the whole class has: it counts for that much in the curve.
-        size = int((cal.codes == label).sum())
+        size = int((codes == label).sum())
         weight = size * (size - 1) / 2 / max(len(bins), 1)
         counts.append(weight * np.bincount(bins, minlength=len(GRID)))
     table = np.stack([c for c in counts if c.sum()])
@@ -162,19 +159,9 @@ def _class_error(cal: EmbeddingSet, rng: np.random.Generator) -> float:
     found = np.stack([rate_to_quantiles(rate) for rate in rates])
     sizes = np.abs(found - found.mean(0)).mean(1)
     k = len(table)
-    # A bootstrap of few is too narrow, and how narrow is a guess from these few (Student).
+    # A bootstrap of few is too narrow, and the spread is a guess from these few: as Student's t.
     few = np.sqrt(k / (k - 1) * (k + 1) / (k - 1))
     return float(np.sqrt(np.square(sizes).mean()) * few)
-
-
-def _some_rows(codes: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return `ROWS` rows at most, of so many classes that there is room for `MATES` of each."""
-    if len(codes) <= ROWS:
-        return np.arange(len(codes))
-    classes = int(codes.max()) + 1
-    place = rng.permutation(classes)[codes]
-    rows = few_of_each(rng.permutation(len(codes)), place, max(MATES, ROWS // classes))
-    return np.sort(rows[:ROWS])
 
 
 def _choose(n: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:

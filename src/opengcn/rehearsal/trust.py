@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 __all__ = ["agree", "shifted", "weigh"]
 
-# In distance, as means over the quantiles; chosen once for all data sets (docs/default.md).
+# Errors are distances, means over the quantiles; chosen once for all data sets (docs/default.md).
 LIFE = 0.8  # error of a reading on a real set, over the deviation that the reader gives
 LEAST = 1e-3  # nobody is as sure as that
-OVERSHOOT = 0.2  # part of a shift by which it goes too far, in any direction, on all shifted sets
+OVERSHOOT = 0.2  # part by which readings of mild and hard rehearsals go too far
 SHIFT = 0.16  # typical size of a shift, when there is one
 USUAL = 0.08  # difference that is no evidence, however alike D_cal's classes are
 NEARER = 0.005  # by so much nearer to D_cal, a reading counts 2.7 times as much
@@ -33,7 +33,7 @@ def agree(moves: Rate, errors: Rate, chance: Rate) -> tuple[Rate, Rate]:
     Where nothing has shifted, the school counts that compares nodes with D_cal's rows among
     them. Where something has, that comparison is void, and of the others the nearer to D_cal a
     reading, the more it counts: what has not been rehearsed makes readings go astray, seldom
-    towards D_cal.
+    towards D_cal. They go too far on every shifted set at hand, and that is taken off.
 
     Parameters
     ----------
@@ -52,6 +52,7 @@ def agree(moves: Rate, errors: Rate, chance: Rate) -> tuple[Rate, Rate]:
     error : ndarray of shape (c,)
         What it may be off by in life, also for how far mild and hard ones are from it.
     """
+    moves = np.concatenate([(1 - OVERSHOOT) * moves[:2], moves[2:]])
     size = np.abs(moves[:2]).mean(2)
     nearer = np.exp((size.min(0) - size) / NEARER)
     weights = np.concatenate([chance * nearer / nearer.sum(0), (1 - chance)[None]])
@@ -93,8 +94,7 @@ def weigh(
 
     The true difference from D_cal's quantiles is a priori either as large as D_cal's own
     error, or as large as a shift; a reading has measured it, with an error. The weight
-    is what the measurement must be multiplied by to give the expected difference. After a
-    shift readings go too far, and that is taken off.
+    is what the measurement must be multiplied by to give the expected difference.
 
     Parameters
     ----------
@@ -132,6 +132,6 @@ def weigh(
     odds = likely(after)
     odds = np.exp(odds - np.logaddexp(*odds))
     each = before / after
-    weights = (1 - OVERSHOOT * np.asarray(chance)) * (odds * each).sum(0)
+    weights = (odds * each).sum(0)
     open_ = before * (1 - each) + ((each - weights) * size) ** 2
     return weights, np.sqrt((odds * open_).sum(0)), evidence

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from opengcn.embeddings import EmbeddingSet
 from opengcn.threads import one_blas_thread
 
-__all__ = ["World", "few_of_each", "unit_vector"]
+__all__ = ["World", "unit_vector"]
 
 ROWS = 32_768  # of D_train that are kept: a few hundred classes are plenty to rehearse on
 BLOCK = 1024  # rows that are compared with all classes at once
@@ -120,30 +120,10 @@ def _some_rows(codes: NDArray[Any], rng: np.random.Generator) -> Ints:
         return np.sort(rows)
     classes = rng.permutation(np.flatnonzero(size > 1))[: ROWS // 2]
     rows = rows[np.isin(codes[rows], classes)]
-    return np.sort(few_of_each(rows, codes, max(2, ROWS // len(classes))))
-
-
-def few_of_each(rows: Ints, codes: NDArray[Any], most: int) -> Ints:
-    """Return the first rows of each class, class by class.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n,)
-        Numbers of rows.
-    codes : ndarray of shape (m,)
-        Classes of all rows that there are.
-    most : int
-        Of a class.
-
-    Returns
-    -------
-    some : ndarray of shape (k,)
-        In the order of the classes, and of one class in the order given.
-    """
     rows = rows[np.argsort(codes[rows], kind="stable")]
     first = np.flatnonzero(np.r_[True, np.diff(codes[rows]) > 0])
     rank = np.arange(len(rows)) - np.repeat(first, np.diff(np.r_[first, len(rows)]))
-    return rows[rank < most]
+    return np.sort(rows[rank < max(2, ROWS // len(first))])
 
 
 def _ease(images: Floats, members: tuple[Ints, ...]) -> Floats:
