@@ -159,7 +159,8 @@ def _class_error(cal: EmbeddingSet, rng: np.random.Generator) -> float:
     found = np.stack([rate_to_quantiles(rate) for rate in rates])
     sizes = np.abs(found - found.mean(0)).mean(1)
     k = len(table)
-    # A bootstrap of few is too narrow, and the spread is a guess from these few: as Student's t.
+    # A bootstrap of few is too narrow, and the spread is a guess from these few. A t distribution
+    # of k + 1 degrees of freedom says by how much, and has a variance for two classes as well.
     few = np.sqrt(k / (k - 1) * (k + 1) / (k - 1))
     return float(np.sqrt(np.square(sizes).mean()) * few)
 
