@@ -33,6 +33,7 @@ AT_LEVELS = [0, 2, 6, 12, 18]  # quantiles of the reference at which pairs are c
 AT_SHARES = np.array([0.3, 0.4, 0.5, 0.6, 0.7, 0.8])  # and at these shares of the mean distance
 FEWEST_PAIRS = 6  # same-class pairs that an episode needs in either set
 FEWEST_NODES = 8
+TRIES = 200  # of an episode, before a set is held to be too small for it
 SAME = 3e-3  # distance of a row to itself, at most: single precision
 KINDS: tuple[Kind, ...] = get_args(Kind)  # of episodes, in turn: see `rehearse`
 OVERLAP = 0.1  # of episodes let classes of the reference into the test set: it does happen
@@ -234,7 +235,7 @@ def _usable(
     world: World, rng: np.random.Generator, gap: bool, kind: Kind
 ) -> tuple[Episode, Floats]:
     """Draw until both sets have some same-class pairs; return those of the test set as well."""
-    for _ in range(1000):
+    for _ in range(TRIES):
         episode = draw_episode(world, rng, gap=gap, kind=kind)
         if rng.random() < OVERLAP:
             episode = _overlapping(episode, rng)
