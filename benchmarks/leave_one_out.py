@@ -101,6 +101,20 @@ def reads(path: Path | None, name: str, splits: int, models: Path) -> Iterator[l
         yield from found.values()
 
 
+def read_families(data: Path, splits: int, models: Path) -> dict[str, list[list[Read]]]:
+    """Return what is read of each family: test sets, each whole, by rows and by classes."""
+    return {
+        family: [
+            test
+            for name in names
+            for test in reads(
+                data / f"{name}.npz" if name else None, name or "glyphs", splits, models
+            )
+        ]
+        for family, names in FAMILIES.items()
+    }
+
+
 def scores(families: dict[str, list[list[Read]]]) -> dict[tuple[float, ...], dict[str, float]]:
     """Return the score of each family under all constants of the grid."""
     found = {}
@@ -128,19 +142,7 @@ def main() -> None:
     parser.add_argument("--models", type=Path, default=Path("benchmarks/results/models"))
     given = parser.parse_args()
     warnings.simplefilter("ignore", og.OpenGCNWarning)
-    families = {
-        family: [
-            test
-            for name in names
-            for test in reads(
-                given.data / f"{name}.npz" if name else None,
-                name or "glyphs",
-                given.splits,
-                given.models,
-            )
-        ]
-        for family, names in FAMILIES.items()
-    }
+    families = read_families(given.data, given.splits, given.models)
     found = scores(families)
     own = tuple(getattr(module, name) for module, name in GRID)
     names = ", ".join(name for _, name in GRID)

@@ -20,7 +20,7 @@ from opengcn.threads import one_blas_thread
 __all__ = ["Prediction", "Readout"]
 
 FEW, ENOUGH = 2.0, 3000  # error of the readout where few pairs are seen, over their square root
-# The band, chosen once for all data sets (docs/default.md): factors on how far candidates of the
+# The band, the same for all data sets (docs/default.md): factors on how far candidates of the
 # prior differ, and on what few classes in the set leave open.
 BETWEEN, CLASSES = 1.2, 1.3
 UNEQUAL = 0.2  # classes of a set count for so many of equal size

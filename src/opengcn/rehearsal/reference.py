@@ -142,13 +142,13 @@ def _class_error(cal: EmbeddingSet, rng: np.random.Generator) -> float:
     """Return how far the quantiles are off when classes are drawn again (bootstrap)."""
     counts, codes = [], cal.codes
     for label in range(int(codes.max()) + 1):
-        rows = rng.permutation(np.flatnonzero(codes == label))[:CLASS_ROWS]
+        own = np.flatnonzero(codes == label)
+        rows = rng.permutation(own)[:CLASS_ROWS]
         members = np.asarray(cal.take(np.sort(rows)), np.float32)
         i, j = np.triu_indices(len(members), 1)
         bins = np.minimum((distances(members, members)[i, j] * 100).astype(int), len(GRID) - 1)
         # As many pairs as the whole class has: it counts for that much in the curve.
-        size = int((codes == label).sum())
-        weight = size * (size - 1) / 2 / max(len(bins), 1)
+        weight = len(own) * (len(own) - 1) / 2 / max(len(bins), 1)
         counts.append(weight * np.bincount(bins, minlength=len(GRID)))
     table = np.stack([c for c in counts if c.sum()])
     if len(table) < 2:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 __all__ = ["agree", "shifted", "weigh"]
 
-# Errors are distances, means over the quantiles; chosen once for all data sets (docs/default.md).
+# The same for all data sets (docs/default.md). Errors are distances, means over the quantiles.
 LIFE = 0.8  # error of a reading on a real set, over the deviation that the reader gives
 LEAST = 1e-3  # nobody is as sure as that
 OVERSHOOT = 0.2  # part by which readings of mild and hard rehearsals go too far
