@@ -9,15 +9,17 @@ from opengcn.rehearsal.among import FEATURES as AMONG
 from opengcn.rehearsal.candidates import GRID, candidates, plausible
 from opengcn.rehearsal.examples import View
 from opengcn.rehearsal.graph_profile import NEIGHBOURS, SHARED, profile_graph, reach_of
+from opengcn.rehearsal.mates import Correction
 from opengcn.rehearsal.question import Asked
 
 NOTHING, BOUNDS = np.zeros(AMONG, np.float32), np.zeros(5, np.float32)
+UNCORRECTED = Correction(np.zeros((1, 24)), np.ones(1), np.zeros(1))  # of no account here
 
 
 def asked(hint: float | None = None, *, nodes: int = 1000, shared: float = 0.5) -> Asked:
     features = np.zeros(60, np.float32)
     features[SHARED] = shared
-    return Asked([View(features, NOTHING, BOUNDS, 1.2, 1.2, 0.0)], nodes, 0.05, hint)
+    return Asked([View(features, NOTHING, BOUNDS, 1.2, 1.2, 0.0)], nodes, UNCORRECTED, 0.05, hint)
 
 
 def test_shared_neighbours_are_where_they_are_looked_for() -> None:
@@ -41,24 +43,24 @@ def test_noise_is_unclear_at_any_size() -> None:
         rows = rng.standard_normal((nodes, 64)).astype(np.float32)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         view = View(profile_graph(rows, rng).statistics, NOTHING, BOUNDS, 1.4, 1.4, 0.0)
-        _, spread = centre_and_spread(-4, Asked([view], nodes, 0.05))
+        _, spread = centre_and_spread(-4, Asked([view], nodes, UNCORRECTED, 0.05))
         assert spread > 1, nodes
 
 
 def test_a_hint_is_the_only_candidate() -> None:
-    np.testing.assert_allclose(candidates(asked(0.02)), np.log([0.02]))
-    assert plausible(candidates(asked(0.02)), -7.0, asked(0.02), 0.5) == [0]
+    np.testing.assert_allclose(candidates(0.05, 0.02), np.log([0.02]))
+    assert plausible(candidates(0.05, 0.02), -7.0, asked(0.02), 0.5) == [0]
 
 
 def test_without_one_there_is_a_grid_and_what_dcal_suggests() -> None:
-    found = candidates(asked())
+    found = candidates(0.05, None)
     np.testing.assert_array_equal(found[:-1], GRID)
     assert found[-1] == pytest.approx(np.log(0.05))
 
 
 def centre_and_spread(read: float, about: Asked) -> tuple[float, float]:
     """Of the grid alone."""
-    weights = np.exp(plausible(candidates(about), read, about, 0.5)[:-1])
+    weights = np.exp(plausible(candidates(0.05, None), read, about, 0.5)[:-1])
     weights /= weights.sum()
     centre = float(weights @ GRID)
     return centre, float(np.sqrt(weights @ (GRID - centre) ** 2))
@@ -82,7 +84,7 @@ def test_a_handful_of_classes_is_not_taken_for_many() -> None:
 
 
 def test_what_dcal_suggests_counts_where_graph_and_distances_allow_it() -> None:
-    found = candidates(asked())
+    found = candidates(0.05, None)
 
     def weights(read: float, alike: float) -> np.ndarray:
         return np.exp(plausible(found, read, asked(nodes=4096), alike))
@@ -98,13 +100,13 @@ def test_what_dcal_suggests_counts_where_graph_and_distances_allow_it() -> None:
 @given(st.floats(-15, 0), st.integers(8, 4096), st.floats(0, 1))
 def test_weights_are_numbers(read: float, nodes: int, shared: float) -> None:
     about = asked(nodes=nodes, shared=shared)
-    weights = plausible(candidates(about), read, about, 0.5)
+    weights = plausible(candidates(0.05, None), read, about, 0.5)
     assert weights.shape == (len(GRID) + 1,)
     assert np.isfinite(weights).all()
 
 
 def test_a_reading_for_each_candidate() -> None:
-    found, about = candidates(asked()), asked()
+    found, about = candidates(0.05, None), asked()
     reads = np.linspace(-8, -1, len(found))
     each = [plausible(found, float(read), about, 0.5)[k] for k, read in enumerate(reads)]
     np.testing.assert_allclose(plausible(found, reads, about, 0.5), each)
@@ -114,7 +116,7 @@ def test_a_higher_reading_never_gives_a_lower_prior() -> None:
     about = asked(shared=0.9, nodes=4096)
     found = []
     for read in np.arange(-8, -5, 0.05):  # far from what D_cal suggests
-        weights = np.exp(plausible(candidates(about), float(read), about, 0.5))
-        found.append(float(weights @ candidates(about) / weights.sum()))
+        weights = np.exp(plausible(candidates(0.05, None), float(read), about, 0.5))
+        found.append(float(weights @ candidates(0.05, None) / weights.sum()))
     assert (np.diff(found) > -0.05).all()
     assert np.abs(np.array(found) - np.arange(-8, -5, 0.05)).max() < 0.4

@@ -7,13 +7,25 @@ import numpy as np
 import pytest
 
 import opengcn as og
+from opengcn.rehearsal.candidates import candidates
 from opengcn.rehearsal.examples import KINDS, Examples, View, rehearse
+from opengcn.rehearsal.mates import Correction
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.readout import Prediction, Readout
 from opengcn.rehearsal.reference import Reference
 from opengcn.rehearsal.worlds import World
 
 READ = np.full(3, -4.0)  # log priors
+
+
+def ask(
+    seen: list[View], nodes: int, suggested: float, hint: float | None = None, move: float = 0.0
+) -> Asked:
+    """Ask about a set that D_cal's rows differ from in nothing, or by a move that is corrected."""
+    count = len(candidates(suggested, hint))
+    open_ = np.full(count, 0.3 if move else 1.0)
+    correction = Correction(np.full((count, 24), move), open_, np.zeros(count))
+    return Asked(seen, nodes, correction, suggested, hint)
 
 
 def labelled(classes: int, size: int, seed: int = 0) -> og.EmbeddingSet:
@@ -50,7 +62,7 @@ def predict(
     model: Readout, examples: Examples, e: int, hint: float | None = None, error: float = 0.05
 ) -> Prediction:
     strange = 1.2 if KINDS[e % len(KINDS)] == "still" else 1.4
-    asked = Asked([look(examples, e, strange)], 4096, 0.01, hint)
+    asked = ask([look(examples, e, strange)], 4096, 0.01, hint)
     return model.predict(asked, reference(examples, e, error))
 
 
@@ -81,7 +93,7 @@ def test_what_dcal_sees_among_the_nodes_counts_only_where_nothing_has_shifted(
         seen = look(examples, 0, strange)
         other = replace(seen, among=seen.among + np.float32(0.5))
         one, two = (
-            model.predict(Asked([v], 4096, 0.01, hint=0.01), known).quantiles for v in (seen, other)
+            model.predict(ask([v], 4096, 0.01, hint=0.01), known).quantiles for v in (seen, other)
         )
         assert (np.abs(one - two).max() > 1e-4) == counts
 
@@ -91,7 +103,7 @@ def test_the_prior_is_read_by_those_that_count(examples: Examples, model: Readou
     known = reference(examples, 0)
 
     def prior(strange: float, school: int, read: float) -> float:
-        asked = Asked([look(examples, 0, strange)], 4096, 1e-5)
+        asked = ask([look(examples, 0, strange)], 4096, 1e-5)
         reads = np.where(np.arange(3) == school, read, -5.0)
         return model.judge(moves, errors, reads, known, asked).prior
 
@@ -110,7 +122,7 @@ def test_a_set_that_dcal_cannot_look_at_is_read_as_usual(
     seen = look(examples, 0, strange=1.2)
     nothing = replace(seen, among=np.full_like(seen.among, np.nan))
     usual = replace(seen, among=model.middle[-len(seen.among) :])
-    one, two = (model.read(Asked([v], 4096, 0.01)) for v in (nothing, usual))
+    one, two = (model.read(ask([v], 4096, 0.01)) for v in (nothing, usual))
     for part, other in zip(one, two, strict=True):
         np.testing.assert_allclose(part, other, atol=1e-5)
         assert np.isfinite(part).all()
@@ -122,7 +134,7 @@ def test_few_pairs_leave_the_word_to_the_reference(examples: Examples, model: Re
     moves, errors = np.full((3, 1, 24), 0.02), np.full((3, 1), 0.01)
 
     def told(nodes: int, hint: float) -> float:
-        asked = Asked([look(examples, 0, strange=1.2)], nodes, 0.01, hint)
+        asked = ask([look(examples, 0, strange=1.2)], nodes, 0.01, hint)
         found = model.judge(moves, errors, READ, known, asked)
         return float((found.quantiles - known.quantiles).mean() / known.quantiles.mean())
 
@@ -137,7 +149,7 @@ def test_schools_that_differ_leave_the_word_to_the_reference(
 ) -> None:
     """Both say a move of 0.1, or one 0.1 and the other 0.3, or the contrary."""
     asked, known = (
-        Asked([look(examples, 0)], 4096, 0.01, hint=0.1),
+        ask([look(examples, 0)], 4096, 0.01, hint=0.1),
         reference(examples, 0, error=0.01),
     )
 
@@ -160,7 +172,7 @@ def test_the_band_of_a_shifted_set_does_not_narrow_where_less_is_sure(
     examples: Examples, model: Readout
 ) -> None:
     asked, known = (
-        Asked([look(examples, 0)], 4096, 0.01, hint=0.01),
+        ask([look(examples, 0)], 4096, 0.01, hint=0.01),
         reference(examples, 0, error=0.01),
     )
 
@@ -182,7 +194,7 @@ def test_a_set_that_has_not_shifted_is_believed_to_be_like_dcal(
 ) -> None:
     known, off = reference(examples, 0, error=0.01), []
     for strange in (1.2, 1.25, 1.4):
-        asked = Asked([look(examples, 0, strange)], 4096, 0.01, hint=0.005)
+        asked = ask([look(examples, 0, strange)], 4096, 0.01, hint=0.005)
         moves, errors = np.full((3, 1, 24), 0.04), np.full((3, 1), 0.0175)
         found = model.judge(moves, errors, READ, known, asked)
         off.append(float((found.quantiles - known.quantiles).mean()))
@@ -194,12 +206,12 @@ def test_of_rows_of_dcal_the_labels_are_known(examples: Examples, model: Readout
     known = reference(examples, 0)
     for found, nodes, part in ((1.0, 100, 1.0), (0.5, 100, 0.5), (1.0, 1000, 0.1), (0.4, 40, 1.0)):
         seen = look(examples, 0, found=found)
-        asked, new = Asked([seen], nodes, 0.2), Asked([look(examples, 0)], nodes, 0.2)
+        asked, new = ask([seen], nodes, 0.2), ask([look(examples, 0)], nodes, 0.2)
         whole, other = (model.predict(a, known) for a in (asked, new))
         expected = part * known.quantiles + (1 - part) * other.quantiles
         np.testing.assert_allclose(whole.quantiles, expected, atol=1e-9)
         assert whole.prior == pytest.approx(part * 0.2 + (1 - part) * other.prior)
-        hinted = model.predict(Asked([seen], nodes, 0.2, hint=0.01), known)
+        hinted = model.predict(ask([seen], nodes, 0.2, hint=0.01), known)
         assert hinted.prior == pytest.approx(0.01)
 
 
@@ -232,7 +244,7 @@ def test_the_same_seed_gives_the_same(examples: Examples, model: Readout) -> Non
 
 def test_more_views_of_a_set_are_averaged(examples: Examples, model: Readout) -> None:
     views = [look(examples, e) for e in (0, 1)]
-    asked = [Asked(seen, 4096, 0.01) for seen in (views, views[:1], views[1:])]
+    asked = [ask(seen, 4096, 0.01) for seen in (views, views[:1], views[1:])]
     both, *singles = (model.read(a) for a in asked)
     for together, *alone in zip(both, *singles, strict=True):
         np.testing.assert_allclose(together, (alone[0] + alone[1]) / 2, atol=1e-3)

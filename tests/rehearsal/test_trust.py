@@ -5,19 +5,53 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opengcn.rehearsal.trust import LEAST, LIFE, agree, shifted, weigh
+from opengcn.rehearsal.mates import Correction
+from opengcn.rehearsal.trust import (
+    CORRECTED,
+    EVIDENCE,
+    LEAST,
+    LIFE,
+    SHIFT,
+    Reading,
+    Weighed,
+    agree,
+    shifted,
+    weigh,
+)
 
 TYPICAL = 0.0175  # error of a reading
 
 
-def trust(size: float, reference_error: float, error: float = TYPICAL) -> float:
-    weights, *_ = weigh(np.full((1, 24), size), reference_error, np.array([error]))
-    return float(weights[0])
+def reading(move: float, error: float = TYPICAL, count: int = 1) -> Reading:
+    return Reading(np.full((count, 24), move), np.full(count, error))
 
 
-@given(st.floats(-2, 2), st.floats(0, 1), st.floats(1e-3, 2))
-def test_it_is_a_weight(size: float, reference_error: float, error: float) -> None:
-    assert 0 <= trust(size, reference_error, error) <= 1
+def correction(
+    move: float = 0.0, open_: float = 1.0, evidence: float = 0.0, count: int = 1
+) -> Correction:
+    return Correction(np.full((count, 24), move), np.full(count, open_), np.full(count, evidence))
+
+
+def believed(
+    move: float,
+    reference_error: float,
+    error: float = TYPICAL,
+    chance: float = 0.5,
+    corrected: Correction | None = None,
+) -> Weighed:
+    """Weigh the same reading, whether something has shifted or not."""
+    same = reading(move, error)
+    return weigh(same, same, corrected or correction(), reference_error, np.array([chance]))
+
+
+def trust(move: float, reference_error: float, error: float = TYPICAL) -> float:
+    return float(believed(move, reference_error, error).moves[0, 0] / move)
+
+
+@given(st.floats(0.001, 2), st.floats(0, 1), st.floats(1e-3, 2))
+def test_it_is_between_dcal_and_the_reading(move: float, own: float, error: float) -> None:
+    assert 0 <= trust(move, own, error) <= 1 + 1e-9
+    assert believed(move, own, error).deviations[0] > 0
 
 
 def test_many_classes_are_trusted_unless_the_set_has_clearly_moved() -> None:
@@ -42,99 +76,141 @@ def test_a_reading_that_is_not_sure_leaves_the_word_to_the_reference() -> None:
     assert weights[0] > 2 * weights[-1]
 
 
-def test_readings_are_weighed_each_for_itself() -> None:
+def test_where_nothing_has_shifted_the_corrected_curve_stands_for_dcal() -> None:
+    """What classes leave open is small, so the reading counts for little; and the reverse."""
+    sure, unsure, untold = (
+        believed(0.06, 0.04, chance=0.01, corrected=correction(0.02, open_)).moves[0, 0]
+        for open_ in (0.05, 0.3, 1.0)
+    )
+    assert 0.02 <= sure < unsure < untold < 0.06
+    assert sure < 0.03
+    only = believed(0.06, 0.04, error=10.0, chance=0.01, corrected=correction(0.02, 0.3))
+    assert only.moves[0, 0] == pytest.approx(0.02, abs=1e-3)
+    assert only.deviations[0] == pytest.approx(0.3 * CORRECTED * 0.04, rel=0.2)
+
+
+def test_after_a_shift_there_is_no_correction() -> None:
+    with_, without = (
+        believed(0.1, 0.02, chance=1 - 1e-12, corrected=c).moves[0, 0]
+        for c in (correction(-0.1, 0.1), correction())
+    )
+    assert with_ == pytest.approx(without, abs=1e-6)
+    assert with_ == pytest.approx(0.1 * SHIFT**2 / (SHIFT**2 + TYPICAL**2))
+
+
+def test_either_case_has_its_reading() -> None:
+    still, moved = reading(0.01), reading(0.2)
+    means = [
+        weigh(still, moved, correction(), 0.02, np.array([chance])).moves[0, 0]
+        for chance in (1e-9, 0.5, 1 - 1e-9)
+    ]
+    assert means[0] < 0.01
+    assert means[0] < means[1] < means[2]
+    assert means[2] > 0.19
+
+
+def test_a_correction_leaves_no_more_open_than_dcal_does() -> None:
+    for move, open_ in ((0.0, 1.0), (0.03, 0.1), (0.02, 1.0)):
+        found = believed(move, 0.02, 10.0, 1e-9, correction(move, open_))
+        assert found.deviations[0] <= 0.02 * 1.01
+
+
+def test_candidates_are_weighed_each_for_itself() -> None:
     moves, errors = np.outer([0.01, 0.05, 0.3], np.ones(24)), np.array([0.01, 0.02, 0.1])
-    together = weigh(moves, 0.02, errors)
+    chance = np.array([0.2, 0.5, 0.9])
+    corrected = Correction(moves / 2, np.array([0.2, 0.4, 1.0]), np.array([-1.0, -2.0, 0.0]))
+    both = Reading(moves, errors)
+    together = weigh(both, both, corrected, 0.02, chance)
     for k in range(3):
-        alone = weigh(moves[k : k + 1], 0.02, errors[k : k + 1])
-        np.testing.assert_allclose([part[k] for part in together], np.ravel(alone))
+        part = slice(k, k + 1)
+        one = Reading(moves[part], errors[part])
+        alone = weigh(one, one, Correction(*(c[part] for c in corrected)), 0.02, chance[part])
+        for a, b in zip(together, alone, strict=True):
+            np.testing.assert_allclose(a[k], b[0])
 
 
-def test_a_small_move_is_likelier_than_a_large_one() -> None:
-    *_, evidence = weigh(np.outer([0.0, 0.02, 0.1, 0.5], np.ones(24)), 0.02, np.full(4, TYPICAL))
-    assert (np.diff(evidence) < 0).all()
+def test_evidence_is_how_alike_rows_are_or_how_small_a_shift() -> None:
+    def evidence(far: float, alike: float, chance: float) -> float:
+        found = weigh(
+            reading(0.0), reading(far), correction(evidence=alike), 0.02, np.array([chance])
+        )
+        return float(found.evidence[0])
+
+    assert evidence(0.3, -4, 1e-9) - evidence(0.3, -8, 1e-9) == pytest.approx(4 * EVIDENCE)
+    by_size = [evidence(far, 0, 1 - 1e-9) for far in (0.0, 0.1, 0.3)]
+    assert by_size == sorted(by_size, reverse=True)
+    assert evidence(0.3, -4, 1 - 1e-12) == pytest.approx(evidence(0.3, -8, 1 - 1e-12))
 
 
 def test_errors_are_no_evidence() -> None:
-    moves, error, few = np.full((3, 24), 0.3), np.array([TYPICAL, TYPICAL, 1.0]), np.eye(3)[1]
-    weights, _, evidence = weigh(moves, 0.02, error, few)
-    assert evidence[0] == evidence[1] == evidence[2]
-    assert max(weights[1:]) < weights[0] / 10
+    found = [believed(0.3, 0.02, error).evidence[0] for error in (TYPICAL, 0.1, 1.0)]
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize("chance", [0.5, 0.98])
 def test_the_less_sure_a_reading_the_more_is_open(chance: float) -> None:
-    errors = np.array([0.01, 0.03, 0.1, 0.3, 1.0])
-    weights, deviations, _ = weigh(np.full((5, 24), 0.2), 0.01, errors, 0.0, np.full(5, chance))
-    assert (np.diff(weights) < 0).all()
+    found = [believed(0.2, 0.01, error, chance) for error in (0.01, 0.03, 0.1, 0.3, 1.0)]
+    assert (np.diff([f.moves[0, 0] for f in found]) < 0).all()
+    deviations = np.array([f.deviations[0] for f in found])
     assert (np.diff(deviations) > -0.01).all()
     assert deviations[0] < 0.06  # that of the reading, hardly more
     assert deviations[-1] == pytest.approx(np.sqrt(1 - chance) * 0.01 + np.sqrt(chance) * 0.16, 0.2)
 
 
-SHIFT, NONE = np.ones(1), np.zeros(1)
-SURE = np.zeros((3, 1))
+SURE = np.zeros((2, 1))
 
 
 def says(*moves: float) -> np.ndarray:
-    return np.array(moves)[:, None, None] * np.ones((3, 1, 24))
+    return np.array(moves)[:, None, None] * np.ones((2, 1, 24))
 
 
 def test_after_a_shift_the_reading_nearer_to_dcal_counts_for_more() -> None:
-    moves = says(0.02, 0.1, 0.5)
-    move, error = agree(moves, SURE, SHIFT)
+    moves = says(0.02, 0.1)
+    move, error = agree(moves, SURE)
     assert 0.8 * 0.02 <= move[0, 0] < 0.8 * 0.03
     assert error[0] > 0
-    np.testing.assert_allclose(agree(moves[[1, 0, 2]], SURE, SHIFT)[0], move)
+    np.testing.assert_allclose(agree(moves[[1, 0]], SURE)[0], move)
 
 
-def test_without_one_the_school_of_all_rehearsals_counts() -> None:
-    move, error = agree(says(0.02, 0.1, 0.5), SURE, NONE)
-    np.testing.assert_allclose(move, 0.5)
-    assert error[0] == LEAST
+def test_the_error_is_that_of_the_school_that_counts() -> None:
+    moves = says(0.02, 0.3)
+    mild, hard = 0.03 * np.eye(2)[:, :, None]
+    apart = agree(moves, SURE).errors
+    more, less = (agree(moves, e).errors - apart for e in (mild, hard))
+    assert more[0] > less[0] >= 0
+    both = np.full((2, 1), 0.03)
+    np.testing.assert_allclose(agree(moves * 0, both).errors, 0.03 * LIFE)
 
 
-def test_the_error_is_that_of_the_schools_that_count() -> None:
-    moves = says(0.02, 0.3, 0.3)
-    mild, hard, every = 0.03 * np.eye(3)[:, :, None]
-    cases = ((SHIFT, mild, hard), (SHIFT, mild, every), (NONE, every, mild), (NONE, every, hard))
-    for chance, counts, other in cases:
-        apart = agree(moves, SURE, chance)[1]
-        more, less = (agree(moves, e, chance)[1] - apart for e in (counts, other))
-        assert more[0] > less[0] >= 0
-    both = np.full((3, 1), 0.03)
-    np.testing.assert_allclose(agree(moves * 0, both, NONE)[1], 0.03 * LIFE)
-
-
-@pytest.mark.parametrize(("chance", "part"), [(NONE, 1.0), (SHIFT, 0.8)])
-def test_readings_that_agree_are_joined_and_leave_no_doubt(chance: np.ndarray, part: float) -> None:
+def test_readings_that_agree_are_joined_and_leave_no_doubt() -> None:
     """After a shift readings go too far by a fifth, in either direction."""
-    moves = np.repeat(np.linspace(-0.1, 0.1, 24)[None, None], 3, axis=0)
-    move, error = agree(moves, SURE, chance)
-    np.testing.assert_allclose(move, part * moves[0])
+    moves = np.repeat(np.linspace(-0.1, 0.1, 24)[None, None], 2, axis=0)
+    move, error = agree(moves, SURE)
+    np.testing.assert_allclose(move, 0.8 * moves[0])
     np.testing.assert_allclose(error, LEAST)
 
 
 @given(st.floats(-3, 3), st.floats(1, 1000))
 def test_a_chance_is_one(farther: float, classes: float) -> None:
-    chance = float(shifted(np.array([farther]), classes)[0])
+    chance, evidence = (float(x[0]) for x in shifted(np.array([farther]), classes))
     assert 0 < chance < 1
-    assert chance == float(shifted(np.array([-farther]), classes)[0])
+    assert np.isfinite(evidence)
+    assert chance == float(shifted(np.array([-farther]), classes)[0][0])
 
 
 def test_the_farther_a_set_is_the_likelier_it_has_shifted() -> None:
-    chances = shifted(np.array([0.0, 0.02, 0.05, 0.1, 0.3]), 9.0)
+    chances, evidence = shifted(np.array([0.0, 0.02, 0.05, 0.1, 0.3]), 9.0)
     assert (np.diff(chances) >= 0).all()
+    assert (np.diff(evidence) < 0).all()
     assert chances[0] < 0.2
     assert chances[3] > 0.9
 
 
 def test_few_classes_may_be_off_by_chance() -> None:
-    few, many = (float(shifted(np.array([0.04]), classes)[0]) for classes in (2.0, 30.0))
+    few, many = (float(shifted(np.array([0.04]), classes)[0][0]) for classes in (2.0, 30.0))
     assert few < many
 
 
 def test_a_move_is_followed_less_where_nothing_has_shifted() -> None:
-    moves = np.full((2, 24), 0.05)
-    weights, *_ = weigh(moves, 0.01, np.full(2, TYPICAL), 0.0, np.array([0.05, 0.95]))
-    assert weights[0] < weights[1]
+    few, many = (believed(0.05, 0.01, chance=chance).moves[0, 0] for chance in (0.05, 0.95))
+    assert few < many

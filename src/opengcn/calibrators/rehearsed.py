@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,11 @@ from opengcn.embeddings import EmbeddingSet
 from opengcn.errors import DataError, OpenGCNError, OpenGCNWarning
 from opengcn.memo import remembered
 from opengcn.pairs import count_pairs
+from opengcn.rehearsal.candidates import candidates
 from opengcn.rehearsal.episodes import NODES
 from opengcn.rehearsal.examples import Examples, rehearse, view
 from opengcn.rehearsal.graph_profile import ANCHORS, profile_graph
+from opengcn.rehearsal.mates import Correction, Mates
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.readout import Prediction, Readout
 from opengcn.rehearsal.reference import Reference, quantiles_to_rate, reference_curve
@@ -28,6 +30,7 @@ from opengcn.threads import one_blas_thread
 __all__ = ["RehearsedOpenGCN"]
 
 GRAPHS = 4  # of a test set that are read; the estimate is their mean
+LOOKING = 1024  # rows of D_cal that are put among the nodes, in all graphs together
 COUNTED = 16_384  # rows of the test set whose pairs are counted for TNR
 FEWEST = 8  # rows that a graph needs
 OWN = 4  # rehearsals on D_train for each on D_cal
@@ -84,6 +87,8 @@ class RehearsedOpenGCN(OpenGCN):
     ----------
     readout_ : Readout
         What the rehearsals have taught.
+    mates_ : Mates
+        How the nearness of class mates shows, by D_train.
     reference_ : Reference
         D_cal in short, with up to 1,024 of its rows.
     cal_curve_ : OperatingCurve
@@ -113,7 +118,11 @@ class RehearsedOpenGCN(OpenGCN):
         self.cal_curve_ = reference_curve(cal, rng)
         self.reference_ = Reference.of(cal, self.cal_curve_, rng)
         key = (self.seed, self.episodes)
-        examples = remembered(train, ("rehearsed", *key), lambda: self._rehearse(train))
+        world = World.of(train, np.random.default_rng(self.seed))
+        examples = remembered(
+            train, ("rehearsed", *key), lambda: rehearse(world, self.episodes, self.seed)
+        )
+        self.mates_ = remembered(train, ("mates", self.seed), lambda: Mates.learn(world, self.seed))
         own = remembered(cal, ("rehearsed as D_cal", *key), lambda: self._rehearse_own(cal))
         if own is None:
             warnings.warn(
@@ -125,10 +134,6 @@ class RehearsedOpenGCN(OpenGCN):
         self.readout_ = remembered(
             cal, ("readout", examples), lambda: Readout.learn(examples, own, self.seed)
         )
-
-    def _rehearse(self, train: EmbeddingSet) -> Examples:
-        world = World.of(train, np.random.default_rng(self.seed))
-        return rehearse(world, self.episodes, self.seed)
 
     def _rehearse_own(self, cal: EmbeddingSet) -> Examples | None:
         """Return rehearsals on D_cal, if it is large enough for them."""
@@ -166,15 +171,27 @@ class RehearsedOpenGCN(OpenGCN):
             prior = max(prior - doubles, 1e-9) / (1 - doubles)
         nodes = min(len(rows), NODES)
         graphs = GRAPHS if nodes > ANCHORS else 1  # then every node is an anchor already
-        seen = []
+        log_priors = candidates(suggested, prior)
+        seen, corrections = [], []
         with one_blas_thread():
             for _ in range(graphs):
                 # In random order: that of a set may have to do with its classes.
                 chosen = rows[rng.permutation(len(rows))[:nodes]]
                 profile = profile_graph(chosen, rng)
                 seen.append(view(chosen, profile, self.reference_, rng))
+                corrections.append(
+                    self.mates_.correct(
+                        chosen,
+                        profile.pair_distances,
+                        self.reference_,
+                        log_priors,
+                        LOOKING // graphs,
+                        rng,
+                    )
+                )
+        correction = Correction(*(np.mean(part, 0) for part in zip(*corrections, strict=True)))
         below = _share_below(EmbeddingSet(rows))
-        return Look(test.source, Asked(seen, nodes, suggested, prior), below, copies)
+        return Look(test.source, Asked(seen, nodes, correction, suggested, prior), below, copies)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         reference, readout = self.reference_, self.readout_
@@ -185,7 +202,8 @@ class RehearsedOpenGCN(OpenGCN):
             "size": reference.size,
             "error": reference.error,
         }
-        return header, readout.arrays() | {
+        mates = {f"mates.{name}": array for name, array in self.mates_.arrays().items()}
+        return header, readout.arrays() | mates | {
             "reference.quantiles": reference.quantiles,
             "reference.negatives": reference.negatives,
             "reference.rows": reference.rows,
@@ -207,6 +225,7 @@ class RehearsedOpenGCN(OpenGCN):
         )
         tpr, tnr = arrays.pop("cal_curve")
         self.cal_curve_ = OperatingCurve(tpr, tnr, "exact")
+        self.mates_ = Mates(*(arrays.pop(f"mates.{field.name}") for field in fields(Mates)))
         self.readout_ = Readout.of_arrays(arrays)
 
 

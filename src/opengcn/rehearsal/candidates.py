@@ -29,22 +29,22 @@ SUGGESTED = 50.0  # weight of D_cal's class sizes, for a full graph, beside a un
 Rate = NDArray[np.float64]
 
 
-def candidates(asked: Asked) -> Rate:
+def candidates(suggested: float, hint: float | None) -> Rate:
     """Return the logarithms of the priors to ask for.
 
     Parameters
     ----------
-    asked : Asked
-        The set.
+    suggested, hint : float, float or None
+        See `opengcn.rehearsal.question.Asked`.
 
     Returns
     -------
     log_priors : ndarray of shape (c,)
         The user's hint alone, or a grid and, last, what D_cal's class sizes suggest.
     """
-    if asked.hint is not None:
-        return np.log([asked.hint])
-    return np.append(GRID, np.log(asked.suggested))
+    if hint is not None:
+        return np.log([hint])
+    return np.append(GRID, np.log(suggested))
 
 
 def plausible(log_priors: Rate, read: Rate | float, asked: Asked, alike: float) -> Rate:
@@ -58,7 +58,7 @@ def plausible(log_priors: Rate, read: Rate | float, asked: Asked, alike: float) 
     Parameters
     ----------
     log_priors : ndarray of shape (c,)
-        What `candidates` returned.
+        See `candidates`.
     read : ndarray of shape (c,) or float
         Log prior that was read off the graph, if each candidate were true.
     asked : Asked

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opengcn.rehearsal.examples import View
+from opengcn.rehearsal.mates import Correction
 
 __all__ = ["Asked"]
 
@@ -19,6 +20,8 @@ class Asked:
         Views of its graphs.
     nodes : int
         Of each graph.
+    correction : Correction
+        Of D_cal's curve, by what its nodes see, for each of `candidates`.
     suggested : float
         Its share of same-class pairs, the prior, were its classes as large as D_cal's.
     hint : float or None
@@ -27,5 +30,6 @@ class Asked:
 
     seen: list[View]
     nodes: int
+    correction: Correction
     suggested: float
     hint: float | None = None

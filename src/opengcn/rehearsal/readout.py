@@ -14,7 +14,7 @@ from opengcn.rehearsal.examples import Examples
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.reader import Reader, given_inputs
 from opengcn.rehearsal.reference import Reference
-from opengcn.rehearsal.trust import agree, shifted, weigh
+from opengcn.rehearsal.trust import EVIDENCE, LEAST, LIFE, Reading, agree, shifted, weigh
 from opengcn.threads import one_blas_thread
 
 __all__ = ["Prediction", "Readout"]
@@ -172,7 +172,7 @@ class Readout:
         features = np.stack([np.concatenate([v.features, v.among]) for v in asked.seen])
         features = np.where(np.isnan(features), self.middle, features)
         bounds = np.stack([view.bounds for view in asked.seen])[:, None]
-        given = given_inputs(candidates(asked), bounds)
+        given = given_inputs(candidates(asked.suggested, asked.hint), bounds)
         said = []
         for school in self.schools:
             part = slice(school.features.shape[1])  # `among` is for the last one alone
@@ -205,19 +205,22 @@ class Readout:
         prediction : Prediction
             The mean over candidates of the prior.
         """
-        known, log_priors = reference.quantiles, candidates(asked)
+        known, log_priors = reference.quantiles, candidates(asked.suggested, asked.hint)
         priors = np.exp(log_priors)
         moves = known * np.expm1(moves)
-        chance = _chance(moves, priors, reference, asked)
-        move, error = agree(moves, (known + moves).mean(2) * errors, chance)
+        errors = (known + moves).mean(2) * errors
+        chance, apart = _chance(moves, priors, reference, asked)
         pairs = np.maximum(priors * asked.nodes * (asked.nodes - 1) / 2, 1)
         few = FEW * np.maximum(pairs**-0.5 - ENOUGH**-0.5, 0)
-        trusted, open_, evidence = weigh(move, reference.error, error, few, chance)
+        still = Reading(moves[2], np.hypot(np.maximum(LIFE * errors[2], LEAST), few))
+        moved = agree(moves[:2], errors[:2])
+        moved = Reading(moved.moves, np.hypot(moved.errors, few))
+        believed = weigh(still, moved, asked.correction, reference.error, chance)
         shown = chance * read[:2].mean() + (1 - chance) * read[2]
-        likely = plausible(log_priors, shown, asked, 1 - chance[-1]) + evidence
+        likely = plausible(log_priors, shown, asked, 1 - chance[-1]) + believed.evidence
+        likely += EVIDENCE * apart
         weights = np.exp(likely - np.logaddexp.reduce(likely))
-        trusted = trusted[:, None]
-        each = known + trusted * move
+        each = known + believed.moves
         part = _part(reference, asked)
         quantiles = np.sort(part * known + (1 - part) * (weights @ each)).clip(0, 2)
         suggested = asked.suggested if asked.hint is None else asked.hint
@@ -225,7 +228,7 @@ class Readout:
         log_prior = float(np.log(part * suggested + (1 - part) * middle))
         equal = max(UNEQUAL * np.exp(-log_prior), 1)
         parts = [
-            open_[:, None],
+            believed.deviations[:, None],
             BETWEEN * (each - quantiles),
             np.array(CLASSES * reference.error * np.sqrt(reference.classes / equal)),
         ]
@@ -243,8 +246,8 @@ class Readout:
         )
 
 
-def _chance(moves: Rate, priors: Rate, reference: Reference, asked: Asked) -> Rate:
-    """Return how likely it is that the set has shifted, for each candidate of its prior.
+def _chance(moves: Rate, priors: Rate, reference: Reference, asked: Asked) -> tuple[Rate, Rate]:
+    """Return what `shifted` does, for each candidate of the prior.
 
     What is not of one class in the set is of strangers, and so is every pair with D_cal:
     these are as far from each other, unless something has moved.

@@ -1,25 +1,31 @@
 """How far to trust readings beside each other, and beside D_cal's own curve.
 
 All err, for different reasons: D_cal has few classes, and rehearsals are not life. When
-nothing has shifted, D_cal's curve is right up to the choice of its classes, and that is
-better the more of them there are; when the set has shifted, only a reading knows.
+nothing has shifted, D_cal's curve is right up to the choice of its classes, and what nodes see
+corrects most of that; when the set has shifted, only a reading knows.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["agree", "shifted", "weigh"]
+from opengcn.rehearsal.mates import Correction
+
+__all__ = ["Reading", "Weighed", "agree", "shifted", "weigh"]
 
 # The same for all data sets (docs/default.md). Errors are distances, means over the quantiles.
 LIFE = 0.8  # error of a reading on a real set, over the deviation that the reader gives
 LEAST = 1e-3  # nobody is as sure as that
 OVERSHOOT = 0.2  # part by which readings of mild and hard rehearsals go too far
 SHIFT = 0.16  # typical size of a shift, when there is one
-USUAL = 0.08  # difference that is no evidence, however alike D_cal's classes are
 NEARER = 0.005  # by so much nearer to D_cal, a reading counts 2.7 times as much
 DOUBT = 1.0  # error of a reading over how far mild and hard ones are from it, after a shift
+# Error of D_cal's corrected curve: over what classes leave open, and over the correction.
+CORRECTED, BENT = 2.0, 0.4
+EVIDENCE = 0.35  # weight of it in the choice of candidates: classes differ in more ways than these
 # How much farther, in logarithms, rows of D_cal are from a set than its own strangers are from each
 # other: if it has not shifted, up to the choice of classes; if it has.
 STILL, SHIFTED = 0.03, 0.07
@@ -27,42 +33,70 @@ STILL, SHIFTED = 0.03, 0.07
 Rate = NDArray[np.float64]
 
 
-def agree(moves: Rate, errors: Rate, chance: Rate) -> tuple[Rate, Rate]:
-    """Join the readings of the schools.
+class Reading(NamedTuple):
+    """How far quantiles lie from D_cal's, for each of c candidates of the prior.
 
-    Where nothing has shifted, the school counts that compares nodes with D_cal's rows among
-    them. Where something has, that comparison is void, and of the others the nearer to D_cal a
-    reading, the more it counts: what has not been rehearsed makes readings go astray, seldom
-    towards D_cal. They go too far on every shifted set at hand, and that is taken off.
+    Attributes
+    ----------
+    moves : ndarray of shape (c, 24)
+        In distances.
+    errors : ndarray of shape (c,)
+        What they may be off by.
+    """
+
+    moves: Rate
+    errors: Rate
+
+
+class Weighed(NamedTuple):
+    """What is to be believed, for each of c candidates of the prior.
+
+    Attributes
+    ----------
+    moves : ndarray of shape (c, 24)
+        Expected differences from D_cal's quantiles.
+    deviations : ndarray of shape (c,)
+        Standard deviations of what remains open.
+    evidence : ndarray of shape (c,)
+        Logarithms of how likely a candidate is, up to a constant. Errors of readings have no
+        part in it: a reading that is next to impossible must not be likely for that.
+    """
+
+    moves: Rate
+    deviations: Rate
+    evidence: Rate
+
+
+def agree(moves: Rate, errors: Rate) -> Reading:
+    """Join what the schools of mild and of hard rehearsals read after a shift.
+
+    The nearer to D_cal a reading, the more it counts: what has not been rehearsed makes
+    readings go astray, seldom towards D_cal. They go too far on every shifted set at hand, and
+    that is taken off.
 
     Parameters
     ----------
-    moves : ndarray of shape (3, c, 24)
-        How far the schools, mild, hard and the one of all rehearsals, put the quantiles from
-        D_cal's, for each of c candidates.
-    errors : ndarray of shape (3, c)
+    moves : ndarray of shape (2, c, 24)
+        How far each puts the quantiles from D_cal's, for each of c candidates.
+    errors : ndarray of shape (2, c)
         Deviations that they give: see `opengcn.rehearsal.reader.Reader.read`.
-    chance : ndarray of shape (c,)
-        Of a shift: see `shifted`.
 
     Returns
     -------
-    move : ndarray of shape (c, 24)
-        Their weighted mean.
-    error : ndarray of shape (c,)
-        What it may be off by in life, also for how far mild and hard ones are from it.
+    reading : Reading
+        Their weighted mean, and what it may be off by in life, also for how far they differ.
     """
-    moves = np.concatenate([(1 - OVERSHOOT) * moves[:2], moves[2:]])
-    size = np.abs(moves[:2]).mean(2)
-    nearer = np.exp((size.min(0) - size) / NEARER)
-    weights = np.concatenate([chance * nearer / nearer.sum(0), (1 - chance)[None]])
+    moves = (1 - OVERSHOOT) * moves
+    size = _size(moves)
+    weights = np.exp((size.min(0) - size) / NEARER)
+    weights /= weights.sum(0)
     move = (weights[..., None] * moves).sum(0)
-    apart = chance * DOUBT * np.abs(moves[:2] - move).mean(2).sum(0)
+    apart = DOUBT * _size(moves - move).sum(0)
     own = np.maximum(LIFE * np.sqrt((weights * errors**2).sum(0)), LEAST)
-    return move, np.hypot(own, apart)
+    return Reading(move, np.hypot(own, apart))
 
 
-def shifted(farther: Rate, classes: Rate | float) -> Rate:
+def shifted(farther: Rate, classes: Rate | float) -> tuple[Rate, Rate]:
     """Return how likely it is that a set has shifted.
 
     Parameters
@@ -77,61 +111,79 @@ def shifted(farther: Rate, classes: Rate | float) -> Rate:
     -------
     chance : ndarray of shape (c,)
         In (0, 1).
+    evidence : ndarray of shape (c,)
+        Logarithm of how likely it is to be so far at all, shifted or not.
     """
-    still, moved = STILL**2 / classes, SHIFTED**2
-    odds = 0.5 * (farther**2 * (1 / still - 1 / (still + moved)) + np.log(still / (still + moved)))
-    return np.asarray(1 / (1 + np.exp(-np.clip(odds, -30, 30))), np.float64)
+    variance = np.asarray(STILL**2 / classes)
+    still, moved = (_log_normal(farther, variance + more) for more in (0.0, SHIFTED**2))
+    chance = 1 / (1 + np.exp(-np.clip(moved - still, -30, 30)))
+    return np.asarray(chance, np.float64), np.asarray(np.logaddexp(still, moved), np.float64)
 
 
 def weigh(
-    moves: Rate,
+    still: Reading,
+    moved: Reading,
+    correction: Correction,
     reference_error: float,
-    error: Rate,
-    few: Rate | float = 0.0,
-    chance: Rate | float = 0.5,
-) -> tuple[Rate, Rate, Rate]:
+    chance: Rate,
+) -> Weighed:
     """Weigh readings against D_cal.
 
-    The true difference from D_cal's quantiles is a priori either as large as D_cal's own
-    error, or as large as a shift; a reading has measured it, with an error. The weight
-    is what the measurement must be multiplied by to give the expected difference.
+    If nothing has shifted, the truth is near D_cal's corrected curve; if something has, anywhere.
+    A reading has measured it, with an error. What is expected lies in between, for either case,
+    and the cases count as they are likely.
 
     Parameters
     ----------
-    moves : ndarray of shape (c, 24)
-        How far each of c readings puts the quantiles from D_cal's.
+    still, moved : Reading
+        Where nothing has shifted, by the school of all rehearsals; where something has, see
+        `agree`.
+    correction : Correction
+        Of D_cal's curve, if nothing has shifted.
     reference_error : float
         Of D_cal's quantiles, from its classes: see `opengcn.rehearsal.reference.Reference`.
-    error : ndarray of shape (c,)
-        Of each: see `agree`.
-    few : ndarray of shape (c,) or float, default 0
-        What follows from few pairs.
-    chance : ndarray of shape (c,) or float, default 0.5
+    chance : ndarray of shape (c,)
         Of a shift: see `shifted`.
 
     Returns
     -------
-    weights : ndarray of shape (c,)
-        Of the readings, in [0, 1]; the rest is D_cal's.
-    deviations : ndarray of shape (c,)
-        Standard deviation of what remains open: that of a reading where it counts, that of
-        what may be the case where it does not.
-    evidence : ndarray of shape (c,)
-        Logarithm of how likely such a move is at all, up to a constant. Errors have no part in
-        it: a reading that is next to impossible must not be likely for that.
+    weighed : Weighed
+        What is to be believed.
     """
-    size = np.abs(moves).mean(1)
-    before = np.array([[reference_error], [SHIFT]]) ** 2
-    chances = np.log(np.stack(np.broadcast_arrays(1 - np.asarray(chance), chance, size)[:2]))
-
-    def likely(after: Rate) -> Rate:
-        return np.asarray(chances - size**2 / (2 * after) - np.log(after) / 2, np.float64)
-
-    evidence = np.logaddexp(*likely(np.maximum(before, USUAL**2)))
-    after = before + error**2 + np.square(few)
-    odds = likely(after)
+    own = max(reference_error, LEAST)
+    bent = BENT * _size(correction.moves)
+    near = np.minimum(np.hypot(CORRECTED * correction.open_ * own, bent), own)
+    means, variances = zip(
+        _between(correction.moves, near, still),
+        _between(np.zeros_like(moved.moves), np.full_like(near, SHIFT), moved),
+        strict=True,
+    )
+    far = _size(moved.moves)
+    chances = np.log([1 - chance, chance])
+    # Without a shift the reading is near the corrected curve, and that is near D_cal's: a large
+    # correction speaks for a shift, in so far as there was anything to go by.
+    usual = _log_normal(_size(still.moves - correction.moves), near**2 + still.errors**2)
+    corrected, either = _size(correction.moves), own**2 + near**2
+    strange = either + (SHIFT * (1 - correction.open_)) ** 2
+    usual += _log_normal(corrected, either) - _log_normal(corrected, strange)
+    odds = chances + np.stack([usual, _log_normal(far, SHIFT**2 + moved.errors**2)])
     odds = np.exp(odds - np.logaddexp(*odds))
-    each = before / after
-    weights = (odds * each).sum(0)
-    open_ = before * (1 - each) + ((each - weights) * size) ** 2
-    return weights, np.sqrt((odds * open_).sum(0)), evidence
+    expected = (odds[..., None] * means).sum(0)
+    open_ = (odds * (np.stack(variances) + _size(means - expected) ** 2)).sum(0)
+    likely = chances + np.stack([EVIDENCE * correction.evidence, -(far**2) / (2 * SHIFT**2)])
+    return Weighed(expected, np.sqrt(open_), np.logaddexp(*likely))
+
+
+def _between(centre: Rate, error: Rate, reading: Reading) -> tuple[Rate, Rate]:
+    """Return the mean and the variance of what lies about a centre and has been read."""
+    weight = error**2 / (error**2 + reading.errors**2)
+    return centre + weight[:, None] * (reading.moves - centre), weight * reading.errors**2
+
+
+def _size(moves: Rate) -> Rate:
+    return np.asarray(np.abs(moves).mean(-1), np.float64)
+
+
+def _log_normal(size: Rate, variance: Rate) -> Rate:
+    """Return the logarithm of a normal density, up to a constant."""
+    return np.asarray(-(size**2) / (2 * variance) - np.log(variance) / 2, np.float64)

@@ -1,0 +1,334 @@
+"""How near class mates are, from what a node sees: D_cal corrected for the choice of its classes.
+
+D_cal's curve is off because it has few classes. But how near a node's class mates are shows in
+how near its neighbours are, and that needs no labels. D_train tells how the one goes with the
+other. So where nothing has shifted, D_cal's rows are put among the nodes, with as many class mates
+as nodes have, and as much as nodes then look as if their mates were nearer than those of D_cal's
+rows, as much are they: a regression estimator, with a control variate that is known for both.
+Whatever D_train has taught, the correction is right on average: it can only be large or small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opengcn.rehearsal.graph_profile import distances
+from opengcn.rehearsal.reference import LEVELS, Reference
+from opengcn.rehearsal.shifts import log_uniform
+from opengcn.rehearsal.worlds import World
+from opengcn.threads import one_blas_thread
+
+__all__ = ["Correction", "Mates"]
+
+NODES = 4096  # of the largest crowd
+# Neighbours that are looked at, over the number of class mates: of few mates and of many alike.
+RANKS = np.array([0.06, 0.12, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2, 1.7, 2.5, 4, 7])
+CROWDS, ANCHORS, FEWEST = 60, 256, 40  # that are made of D_train, nodes that look, rows at least
+RIDGE = 0.01  # penalty of the regression, over the number of nodes
+STEP = 1.0  # between logarithms of priors for which D_cal's rows are put among the nodes
+# Of classes, where D_cal has few: the usual slope of its mates' nearness over the expected one,
+# how much slopes differ, and the part of the spread of classes that is not expected.
+SLOPE, SLOPES, OPEN = 1.15, 0.3, 0.35
+KNOWN = 5  # classes that this counts for
+FAINT = 3e-4  # variance of what nodes see that is of no account
+NEVER = 9.0  # a distance beyond all others
+
+Floats = NDArray[np.float32]
+Rate = NDArray[np.float64]
+
+
+class Correction(NamedTuple):
+    """D_cal's curve, corrected: for each of c candidates of the prior.
+
+    Attributes
+    ----------
+    moves : ndarray of shape (c, 24)
+        Of the quantiles of same-class distances.
+    open_ : ndarray of shape (c,)
+        What is still open of D_cal's own error, as a part of it: 1 where there is no correction.
+    evidence : ndarray of shape (c,)
+        Logarithm of how likely D_cal's rows are to differ so much from nodes, if both are random
+        classes of one world.
+    """
+
+    moves: Rate
+    open_: Rate
+    evidence: Rate
+
+
+@dataclass(frozen=True, eq=False)
+class Mates:
+    """What D_train tells of the nearness of class mates.
+
+    Attributes
+    ----------
+    middle, scale : ndarray of shape (13,)
+        Mean and standard deviation of what nodes see.
+    weights, usual : ndarray of shape (13, 24), (24,)
+        Of a linear map from that to the share of class mates within each quantile.
+    spread : ndarray of shape (12, 12)
+        Covariance over classes of what nodes see.
+    """
+
+    middle: Rate
+    scale: Rate
+    weights: Rate
+    usual: Rate
+    spread: Rate
+
+    @classmethod
+    @one_blas_thread()  # the number of cores must not change a bit
+    def learn(cls, world: World, seed: int) -> Self:
+        """Learn from crowds of D_train's classes, of many sizes.
+
+        Parameters
+        ----------
+        world : World
+            D_train.
+        seed : int
+            Of the crowds.
+
+        Returns
+        -------
+        mates : Mates
+            What they tell.
+        """
+        rng = np.random.default_rng(seed)
+        rows = world.images + world.centre
+        within = [distances(rows[m[:64]], rows[m[:64]]) for m in world.members]
+        known = np.quantile(np.concatenate([d[np.triu_indices(len(d), 1)] for d in within]), LEVELS)
+        seen, true = [], []
+        spread, pairs = np.zeros((len(RANKS), len(RANKS))), 0
+        for _ in range(CROWDS):
+            crowd, labels = _crowd(world, rng)
+            anchors = min(len(crowd), ANCHORS)
+            d = distances(rows[crowd[:anchors]], rows[crowd])
+            mine = labels[:anchors, None] == labels
+            np.fill_diagonal(mine, False)
+            np.fill_diagonal(d, NEVER)
+            size = np.bincount(labels)
+            count = max(float((size * (size - 1)).sum() / len(labels)), 1.0)
+            last = len(crowd) - 2
+            x = _see(_nearest(d, count, last), count, last, known)
+            some = mine.any(1)
+            within_known = [((d < q) & mine).sum(1)[some] for q in known]
+            seen.append(x[some])
+            true.append(np.stack(within_known, 1) / mine.sum(1, keepdims=True)[some])
+            off = x[:, :-1] - x[:, :-1].mean(0)
+            same = mine[:, :anchors].astype(np.float64)
+            spread += off.T @ same @ off  # of two nodes of a class: what they have in common
+            pairs += int(same.sum())
+        x, y = np.concatenate(seen), np.concatenate(true)
+        middle, scale, usual = x.mean(0), x.std(0) + 1e-4, y.mean(0)
+        z = (x - middle) / scale
+        penalty = RIDGE * len(z) * np.eye(z.shape[1])
+        weights = np.linalg.solve(z.T @ z + penalty, z.T @ (y - usual))
+        return cls(middle, scale, weights, usual, _positive(spread / max(pairs, 1)))
+
+    def expect(self, seen: Rate) -> Rate:
+        """Return the share of class mates within each quantile (r, 24) that nodes seem to have.
+
+        Parameters
+        ----------
+        seen : ndarray of shape (r, 13)
+            What they see.
+
+        Returns
+        -------
+        shares : ndarray of shape (r, 24)
+            Not bounded by 0 and 1: their mean is what counts.
+        """
+        return ((seen - self.middle) / self.scale).clip(-5, 5) @ self.weights + self.usual
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return everything as arrays, by name, for a model file."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @one_blas_thread()
+    def correct(
+        self,
+        nodes: Floats,
+        looking: Floats,
+        reference: Reference,
+        log_priors: Rate,
+        rows: int,
+        rng: np.random.Generator,
+    ) -> Correction:
+        """Correct D_cal's curve by what nodes of a graph see.
+
+        Parameters
+        ----------
+        nodes : ndarray of shape (n, D)
+            Unit vectors, in random order.
+        looking : ndarray of shape (a, n)
+            Distances from some nodes to all; below 0 from a node to itself.
+        reference : Reference
+            D_cal.
+        log_priors : ndarray of shape (c,)
+            Candidates: each says how many class mates a node has.
+        rows : int
+            How many of D_cal's rows look, at most.
+        rng : Generator
+            Chooses them and their class mates.
+
+        Returns
+        -------
+        correction : Correction
+            For each candidate; in between those that are a step apart, it is interpolated.
+        """
+        n, known = len(nodes), reference.quantiles
+        labels = reference.labels
+        chosen = rng.permutation(np.flatnonzero(np.bincount(labels)[labels] > 1))[:rows]
+        classes, code = np.unique(labels[chosen], return_inverse=True)
+        if len(classes) < 2:
+            nothing = np.zeros(len(log_priors))
+            return Correction(np.zeros((len(log_priors), len(LEVELS))), nothing + 1, nothing)
+        own = distances(reference.rows[chosen], reference.rows)
+        own[(labels[chosen, None] != labels)] = NEVER
+        own[np.arange(len(chosen)), chosen] = NEVER
+        own = np.sort(own, axis=1)[:, : int((own < NEVER).sum(1).max())]
+        crossing = np.sort(distances(reference.rows[chosen], nodes), axis=1)
+        looking = np.where(looking < 0, np.float32(NEVER), looking)
+        ordered = np.sort(looking, axis=1)
+        mates = (own < NEVER).sum(1)
+        shares = np.stack([(own < q).sum(1) for q in known], 1) / mates[:, None]
+        weight = np.bincount(code)
+        true = _by_class(shares, code, weight)
+
+        def one(log_prior: float) -> tuple[Rate, float, float]:
+            count = max(np.exp(log_prior) * (n - 1), 0.3)
+            part = count / mates.mean()
+            crowd = n if part <= 1 else max(int(n / part), 8)  # fewer nodes have fewer mates
+            count, part = count * crowd / n, min(part, 1.0)
+            strangers = max(crowd - 1 - round(count), 1)
+            count, last = max(count, 1.0), max(int(0.9 * strangers), 1)
+            enough = 32 + 2 * int(min(RANKS[-1] * count, last))
+            theirs = np.concatenate(
+                [_thin(own, part, rng), _thin(crossing[:, :enough], strangers / n, rng)], 1
+            )
+            ours = ordered if crowd == n else _nearest(looking[:, :crowd], count, last)
+            seen = _see(ours, count, last, known)
+            by_row = _see(_nearest(theirs, count, last), count, last, known)
+            expected = self.expect(by_row)
+            slope, open_ = _slope(_by_class(expected, code, weight), true, weight)
+            change = slope * (self.expect(seen).mean(0) - expected.mean(0))
+            differ = (seen.mean(0) - by_row.mean(0))[:-1]
+            worth = 1 / len(classes) + min(np.exp(log_prior), 0.5)
+            usual = self.spread * worth + FAINT * np.eye(len(RANKS))
+            evidence = -0.5 * float(differ @ np.linalg.solve(usual, differ))
+            return _moved(known, LEVELS + change) - known, open_, evidence
+
+        at = _steps(log_priors, n)
+        moves, parts, evidence = (np.array(v) for v in zip(*map(one, at), strict=True))
+        return Correction(
+            np.stack([np.interp(log_priors, at, m) for m in moves.T], 1),
+            np.interp(log_priors, at, parts),
+            np.interp(log_priors, at, evidence),
+        )
+
+
+def _crowd(world: World, rng: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Draw rows of D_train, some or all of its classes, whole or thinned, in random order."""
+    members = world.members
+    for _ in range(20):
+        count = len(members) if rng.random() < 0.5 else log_uniform(rng, 3, max(len(members), 3))
+        classes = rng.permutation(len(members))[:count]
+        part = 1.0 if rng.random() < 0.3 else np.exp(rng.uniform(np.log(0.05), 0))
+        rows = np.concatenate([members[c] for c in classes])
+        labels = np.repeat(np.arange(len(classes)), [len(members[c]) for c in classes])
+        kept = rng.permutation(np.flatnonzero(rng.random(len(rows)) < part))[:NODES]
+        if len(kept) >= FEWEST and np.bincount(labels[kept]).max() > 1:
+            return rows[kept], labels[kept]
+    everything = np.concatenate(members)
+    labels = np.repeat(np.arange(len(members)), [len(m) for m in members])
+    kept = rng.permutation(len(everything))[:NODES]
+    return everything[kept], labels[kept]
+
+
+def _nearest(d: Floats, count: float, last: int) -> Floats:
+    """Return the smallest distances of each row, ascending: as many as `_see` needs."""
+    most = int(min(RANKS[-1] * count, last)) + 2
+    return np.sort(np.partition(d, most - 1, axis=1)[:, :most] if most < d.shape[1] else d, axis=1)
+
+
+def _thin(d: Floats, part: float, rng: np.random.Generator) -> Floats:
+    """Return distances with all but a part of them, at random, out of sight."""
+    if part >= 1:
+        return d
+    return np.where(rng.random(d.shape, np.float32) < part, d, np.float32(NEVER))
+
+
+def _see(near: Floats, count: float, last: int, known: Rate) -> Rate:
+    """Return what rows see (r, 13): log distances at ranks, over D_cal's median; how many mates.
+
+    Parameters
+    ----------
+    near : ndarray of shape (r, k)
+        Distances to others, ascending.
+    count : float
+        How many class mates they have.
+    last : int
+        Rank beyond which nobody is sure to be.
+    known : ndarray of shape (24,)
+        Quantiles of same-class distances.
+    """
+    ranks = np.clip(RANKS * count, 1, last) - 1
+    low = np.floor(ranks).astype(int)
+    high = np.minimum(low + 1, near.shape[1] - 1)
+    below, above = (np.log(near[:, at].clip(1e-3, 2)) for at in (low, high))
+    seen = below + (ranks - low) * (above - below) - np.log(max(known[len(known) // 2], 1e-3))
+    return np.column_stack([seen, np.full(len(near), np.log(count))])
+
+
+def _by_class(values: Rate, code: NDArray[Any], weight: NDArray[Any]) -> Rate:
+    total = np.zeros((len(weight), values.shape[1]))
+    np.add.at(total, code, values)
+    return np.asarray(total / weight[:, None], np.float64)
+
+
+def _slope(expected: Rate, true: Rate, weight: NDArray[Any]) -> tuple[float, float]:
+    """Return the slope of what is true of classes over what is expected, and what is left open.
+
+    Both are guesses from few classes, beside what is usual.
+    """
+    share = weight / weight.sum()
+    x, y = (v.mean(1) - share @ v.mean(1) for v in (expected, true))
+    spread = max(float(share @ y**2), 1e-9)
+    penalty = OPEN**2 * spread / (SLOPES**2 * len(x))
+    slope = float((share @ (x * y) + penalty * SLOPE) / (share @ x**2 + penalty))
+    slope = min(max(slope, 0.3), 2.0)
+    rest = float(share @ (y - slope * x) ** 2) / spread
+    part = (len(x) * rest + KNOWN * OPEN**2) / (len(x) + KNOWN)
+    return slope, float(np.sqrt(min(part, 1.0)))
+
+
+def _moved(known: Rate, rates: Rate) -> Rate:
+    """Return the quantiles of a curve that has these rates at the known ones."""
+    rates = np.maximum.accumulate(rates.clip(1e-4, 1 - 1e-4)) + 1e-9 * np.arange(len(rates))
+    found = np.interp(LEVELS, rates, known)
+    low, high = rates[0] > LEVELS, rates[-1] < LEVELS
+    # Beyond the ends it goes on beside the known curve.
+    found[low] = known[low] + known[0] - np.interp(rates[0], LEVELS, known)
+    found[high] = known[high] + known[-1] - np.interp(rates[-1], LEVELS, known)
+    return np.sort(found)
+
+
+def _steps(log_priors: Rate, n: int) -> Rate:
+    """Return log priors a step apart that hold all, and the last one, which D_cal suggests.
+
+    Where a node has no class mate to speak of, fewer make no difference.
+    """
+    if len(log_priors) == 1:
+        return log_priors
+    low = min(max(log_priors.min(), np.log(0.5 / n)), log_priors[-1])
+    high = log_priors.max()
+    return np.unique(np.append(np.arange(high, low - STEP, -STEP), log_priors[-1]))
+
+
+def _positive(matrix: Rate) -> Rate:
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return np.asarray((vectors * np.maximum(values, 1e-6)) @ vectors.T, np.float64)

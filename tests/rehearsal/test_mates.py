@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import opengcn as og
+from opengcn.rehearsal.candidates import GRID
+from opengcn.rehearsal.graph_profile import distances
+from opengcn.rehearsal.mates import (
+    RANKS,
+    Correction,
+    Mates,
+    _by_class,
+    _moved,
+    _nearest,
+    _see,
+    _slope,
+    _steps,
+)
+from opengcn.rehearsal.reference import LEVELS, Reference, rate_to_quantiles
+from opengcn.rehearsal.worlds import World
+
+
+def classes(count: int, size: int, seed: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Make classes of different widths: that is why few of them tell so little."""
+    rng = np.random.default_rng(seed)
+    means = np.repeat(rng.standard_normal((count, 16)), size, axis=0)
+    width = np.repeat(np.exp(0.4 * rng.standard_normal((count, 1))), size, axis=0)
+    X = means + 0.6 * width * rng.standard_normal(means.shape)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return X.astype(np.float32), np.repeat(np.arange(count), size)
+
+
+def shuffled(
+    X: NDArray[np.float32], labels: NDArray[np.int64], seed: int = 0
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    order = np.random.default_rng(seed).permutation(len(X))
+    return X[order], labels[order]
+
+
+@pytest.fixture(scope="module")
+def mates() -> Mates:
+    train = og.EmbeddingSet(*classes(50, 25, seed=100))
+    return Mates.learn(World.of(train, np.random.default_rng(0)), seed=0)
+
+
+TEST = shuffled(*classes(60, 20, seed=200))
+TRUTH = rate_to_quantiles(og.OperatingCurve.from_labels(og.EmbeddingSet(*TEST)).tpr)
+PRIOR = np.log([19 / 1199])
+
+
+def correct(
+    mates: Mates,
+    reference: Reference,
+    nodes: NDArray[np.float32] = TEST[0],
+    log_priors: NDArray[np.float64] = PRIOR,
+) -> Correction:
+    looking = distances(nodes[:256], nodes)
+    np.fill_diagonal(looking, -1)
+    return mates.correct(nodes, looking, reference, log_priors, 1024, np.random.default_rng(0))
+
+
+def test_it_takes_off_what_the_choice_of_classes_has_put_on(mates: Mates) -> None:
+    """Six classes of the same world, chosen twenty times."""
+    before, after, told = [], [], []
+    for seed in range(20):
+        reference = Reference.of_rows(*classes(6, 20, seed))
+        found = correct(mates, reference)
+        before.append(reference.quantiles - TRUTH)
+        after.append(reference.quantiles + found.moves[0] - TRUTH)
+        told.append(found.open_[0])
+    wrong, left = (np.abs(e).mean() for e in (before, after))
+    assert left < 0.5 * wrong
+    assert np.abs(np.mean(after)) < 0.3 * wrong  # right on average
+    assert 0.15 < np.mean(told) < 0.7
+
+
+def test_class_mates_are_as_many_as_nodes_have(mates: Mates) -> None:
+    """Of fewer nodes, or with fewer rows of D_cal, nothing else follows."""
+    X, labels = classes(6, 20, seed=3)
+
+    def corrected(rows: slice, nodes: int) -> float:
+        reference = Reference.of_rows(X[rows], labels[rows])
+        return float(
+            (reference.quantiles + correct(mates, reference, TEST[0][:nodes]).moves).mean()
+        )
+
+    whole = corrected(slice(None), 1200)
+    assert corrected(slice(None), 400) == pytest.approx(whole, abs=0.02)
+    assert corrected(slice(0, None, 3), 1200) == pytest.approx(whole, abs=0.04)
+    assert abs(whole - Reference.of_rows(X, labels).quantiles.mean()) > 0.08
+
+
+def test_more_class_mates_than_there_are_would_lie_farther_away(mates: Mates) -> None:
+    reference = Reference.of_rows(*classes(6, 20, seed=4))
+    moves = correct(mates, reference, log_priors=np.append(GRID, PRIOR)).moves.mean(1)[:-1]
+    inner = (GRID > -6) & (GRID < -1.5)
+    assert (np.diff(moves[inner]) > -0.01).all()
+    assert moves[inner][-1] > moves[inner][0] + 0.1
+
+
+def test_it_tells_few_classes_from_many(mates: Mates) -> None:
+    found = correct(
+        mates,
+        Reference.of_rows(*classes(12, 20, seed=5)),
+        shuffled(*classes(5, 60, seed=6))[0],
+        np.append(GRID, np.log(0.02)),
+    )
+    best = GRID[found.evidence[:-1].argmax()]
+    assert best == pytest.approx(np.log(59 / 299), abs=0.8)
+    assert found.evidence.max() < 0
+
+
+@pytest.mark.parametrize("labels", [np.arange(60), np.r_[np.zeros(20), np.arange(1, 41)]])
+def test_without_class_mates_to_compare_nothing_is_corrected(
+    mates: Mates, labels: NDArray[np.int64]
+) -> None:
+    X = classes(3, 20, seed=7)[0]
+    reference = Reference(
+        TRUTH, np.array([1.4, 0.1, 1.2]), 60, 1.0, X, np.asarray(labels, np.int64), 60
+    )
+    found = correct(mates, reference, log_priors=np.append(GRID, -4.0))
+    np.testing.assert_array_equal(found.moves, np.zeros((25, 24)))
+    np.testing.assert_array_equal(found.open_, np.ones(25))
+    np.testing.assert_array_equal(found.evidence, np.zeros(25))
+
+
+@pytest.mark.parametrize("nodes", [8, 9, 20, 60])
+@pytest.mark.parametrize("cal", [(2, 2), (2, 60), (30, 3)])
+def test_small_sets_give_numbers(mates: Mates, nodes: int, cal: tuple[int, int]) -> None:
+    reference = Reference.of_rows(*classes(*cal, seed=8))
+    found = correct(mates, reference, TEST[0][:nodes], np.append(GRID, -1.0))
+    for part in found:
+        assert np.isfinite(part).all()
+    assert (np.diff(reference.quantiles + found.moves, axis=1) >= 0).all()
+    assert np.abs(found.moves).max() < 2
+    assert ((found.open_ > 0) & (found.open_ <= 1)).all()
+
+
+def test_the_same_seed_gives_the_same(mates: Mates) -> None:
+    world = World.of(og.EmbeddingSet(*classes(50, 25, seed=100)), np.random.default_rng(0))
+    again = Mates.learn(world, seed=0)
+    for name, array in mates.arrays().items():
+        np.testing.assert_array_equal(array, again.arrays()[name])
+    tiny = World.of(og.EmbeddingSet(*classes(2, 3, seed=1)), np.random.default_rng(0))
+    for array in Mates.learn(tiny, seed=0).arrays().values():
+        assert np.isfinite(array).all()
+
+
+@given(st.integers(0, 1000), st.floats(1, 30))
+def test_what_rows_see_is_the_nth_neighbour(seed: int, count: float) -> None:
+    """Against a loop."""
+    d = np.random.default_rng(seed).uniform(0.1, 1.9, (3, 50)).astype(np.float32)
+    last, known = 40, np.full(24, 0.8)
+    seen = _see(_nearest(d, count, last), count, last, known)
+    for row, found in zip(d, seen, strict=True):
+        inorder = sorted(float(x) for x in row)
+        for part, log in zip(RANKS, found, strict=False):
+            rank = min(max(part * count, 1), last)
+            low = int(rank)
+            near, next_ = np.log(inorder[low - 1] / 0.8), np.log(inorder[low] / 0.8)
+            assert log == pytest.approx(near + (rank - low) * (next_ - near), abs=1e-5)
+        assert found[-1] == pytest.approx(np.log(count))
+
+
+def test_means_by_class() -> None:
+    rng = np.random.default_rng(0)
+    values, code = rng.random((20, 3)), rng.integers(4, size=20)
+    expected = [values[code == c].mean(0) for c in range(4)]
+    np.testing.assert_allclose(_by_class(values, code, np.bincount(code)), expected)
+
+
+def test_the_slope_is_that_of_the_classes_where_there_are_many() -> None:
+    rng, known = np.random.default_rng(0), np.ones(24)
+    x = np.outer(rng.standard_normal(400), known)
+    slope, open_ = _slope(x, 1.6 * x, np.full(400, 5))
+    assert slope == pytest.approx(1.6, abs=0.02)
+    assert open_ < 0.1
+    noise = np.outer(rng.standard_normal(400), known)
+    assert _slope(x, noise, np.full(400, 5))[1] > 0.9
+    two = np.outer([0.1, 0.2], known)
+    slope, open_ = _slope(two, -two, np.array([5, 5]))  # may be chance
+    assert -1 < slope < 1.15
+    assert open_ > 0.25
+    assert np.isfinite(_slope(0 * two, 0 * two, np.array([5, 5]))).all()
+
+
+@given(st.floats(-0.9, 0.9), st.integers(0, 100))
+def test_rates_at_known_quantiles_give_quantiles(change: float, seed: int) -> None:
+    known = np.sort(np.random.default_rng(seed).uniform(0.2, 1.8, 24))
+    found = _moved(known, LEVELS + change)
+    assert (np.diff(found) >= 0).all()
+    np.testing.assert_allclose(_moved(known, LEVELS), known, atol=1e-6)
+    if change:  # more mates within a distance: they are nearer
+        assert (found.mean() - known.mean()) * change <= 1e-9
+
+
+def test_steps_hold_all_candidates_and_the_suggested_one() -> None:
+    for suggested in (-9.5, -4.3, -0.1):
+        steps = _steps(np.append(GRID, suggested), 4096)
+        assert suggested in steps
+        assert steps[-1] >= max(GRID[-1], suggested) - 1e-9
+        assert steps[0] < np.log(1 / 4096)
+        assert np.diff(steps).max() <= 1 + 1e-9
+    np.testing.assert_array_equal(_steps(np.array([-3.0]), 100), [-3.0])
