@@ -44,11 +44,12 @@ FAMILIES = {
 }
 GRID = {
     (trust, "LIFE"): (0.5, 0.8, 1.2),
-    (trust, "OVERSHOOT"): (0.0, 0.2, 0.3),
-    (trust, "USUAL"): (0.04, 0.08),
+    (trust, "OVERSHOOT"): (0.0, 0.2),
     (trust, "DOUBT"): (1.0, 1.4),
+    (trust, "CORRECTED"): (1.0, 2.0, 3.0),
+    (trust, "EVIDENCE"): (0.1, 0.35, 1.0),
     (trust, "STILL"): (0.03, 0.06),
-    (candidates, "ERROR"): (1.0, 1.5, 2.2),
+    (candidates, "ERROR"): (1.5, 2.2),
     (candidates, "ABOVE"): (0.2, 0.4),
 }
 

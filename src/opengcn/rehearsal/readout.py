@@ -14,7 +14,7 @@ from opengcn.rehearsal.examples import Examples
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.reader import Reader, given_inputs
 from opengcn.rehearsal.reference import Reference
-from opengcn.rehearsal.trust import EVIDENCE, LEAST, LIFE, Reading, agree, shifted, weigh
+from opengcn.rehearsal.trust import Reading, agree, alone, shifted, weigh
 from opengcn.threads import one_blas_thread
 
 __all__ = ["Prediction", "Readout"]
@@ -209,16 +209,16 @@ class Readout:
         priors = np.exp(log_priors)
         moves = known * np.expm1(moves)
         errors = (known + moves).mean(2) * errors
-        chance, apart = _chance(moves, priors, reference, asked)
+        chance, far = _chance(moves, priors, reference, asked)
         pairs = np.maximum(priors * asked.nodes * (asked.nodes - 1) / 2, 1)
         few = FEW * np.maximum(pairs**-0.5 - ENOUGH**-0.5, 0)
-        still = Reading(moves[2], np.hypot(np.maximum(LIFE * errors[2], LEAST), few))
-        moved = agree(moves[:2], errors[:2])
-        moved = Reading(moved.moves, np.hypot(moved.errors, few))
+        still, moved = (
+            Reading(said.moves, np.hypot(said.errors, few))
+            for said in (alone(moves[2], errors[2]), agree(moves[:2], errors[:2]))
+        )
         believed = weigh(still, moved, asked.correction, reference.error, chance)
         shown = chance * read[:2].mean() + (1 - chance) * read[2]
-        likely = plausible(log_priors, shown, asked, 1 - chance[-1]) + believed.evidence
-        likely += EVIDENCE * apart
+        likely = plausible(log_priors, shown, asked, 1 - chance[-1]) + believed.evidence + far
         weights = np.exp(likely - np.logaddexp.reduce(likely))
         each = known + believed.moves
         part = _part(reference, asked)

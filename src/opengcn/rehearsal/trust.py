@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from opengcn.rehearsal.mates import Correction
 
-__all__ = ["Reading", "Weighed", "agree", "shifted", "weigh"]
+__all__ = ["Reading", "Weighed", "agree", "alone", "shifted", "weigh"]
 
 # The same for all data sets (docs/default.md). Errors are distances, means over the quantiles.
 LIFE = 0.8  # error of a reading on a real set, over the deviation that the reader gives
@@ -25,7 +25,7 @@ NEARER = 0.005  # by so much nearer to D_cal, a reading counts 2.7 times as much
 DOUBT = 1.0  # error of a reading over how far mild and hard ones are from it, after a shift
 # Error of D_cal's corrected curve: over what classes leave open, and over the correction.
 CORRECTED, BENT = 2.0, 0.4
-EVIDENCE = 0.35  # weight of it in the choice of candidates: classes differ in more ways than these
+EVIDENCE = 0.35  # weight of how D_cal's rows differ from nodes: classes do so in more ways
 # How much farther, in logarithms, rows of D_cal are from a set than its own strangers are from each
 # other: if it has not shifted, up to the choice of classes; if it has.
 STILL, SHIFTED = 0.03, 0.07
@@ -67,6 +67,24 @@ class Weighed(NamedTuple):
     evidence: Rate
 
 
+def alone(moves: Rate, errors: Rate) -> Reading:
+    """Return what one school reads, with the error that it has in life.
+
+    Parameters
+    ----------
+    moves : ndarray of shape (c, 24)
+        How far it puts the quantiles from D_cal's, for each of c candidates.
+    errors : ndarray of shape (c,)
+        Deviations that it gives: see `opengcn.rehearsal.reader.Reader.read`.
+
+    Returns
+    -------
+    reading : Reading
+        The reading.
+    """
+    return Reading(moves, np.maximum(LIFE * errors, LEAST))
+
+
 def agree(moves: Rate, errors: Rate) -> Reading:
     """Join what the schools of mild and of hard rehearsals read after a shift.
 
@@ -79,7 +97,7 @@ def agree(moves: Rate, errors: Rate) -> Reading:
     moves : ndarray of shape (2, c, 24)
         How far each puts the quantiles from D_cal's, for each of c candidates.
     errors : ndarray of shape (2, c)
-        Deviations that they give: see `opengcn.rehearsal.reader.Reader.read`.
+        Deviations that they give.
 
     Returns
     -------
@@ -92,7 +110,7 @@ def agree(moves: Rate, errors: Rate) -> Reading:
     weights /= weights.sum(0)
     move = (weights[..., None] * moves).sum(0)
     apart = DOUBT * _size(moves - move).sum(0)
-    own = np.maximum(LIFE * np.sqrt((weights * errors**2).sum(0)), LEAST)
+    own = alone(move, np.sqrt((weights * errors**2).sum(0))).errors
     return Reading(move, np.hypot(own, apart))
 
 
@@ -112,12 +130,12 @@ def shifted(farther: Rate, classes: Rate | float) -> tuple[Rate, Rate]:
     chance : ndarray of shape (c,)
         In (0, 1).
     evidence : ndarray of shape (c,)
-        Logarithm of how likely it is to be so far at all, shifted or not.
+        Logarithm of how likely it is to be so far at all, shifted or not, weighted.
     """
     variance = np.asarray(STILL**2 / classes)
     still, moved = (_log_normal(farther, variance + more) for more in (0.0, SHIFTED**2))
     chance = 1 / (1 + np.exp(-np.clip(moved - still, -30, 30)))
-    return np.asarray(chance, np.float64), np.asarray(np.logaddexp(still, moved), np.float64)
+    return np.asarray(chance, np.float64), EVIDENCE * np.logaddexp(still, moved)
 
 
 def weigh(
