@@ -171,7 +171,7 @@ def _hint(n: int, n_classes: float | None, prior: float | None) -> float:
             raise OpenGCNError(
                 f"n_classes: expected 1 to {n}, the number of rows, received {n_classes}"
             )
-        return max((n / n_classes - 1) / (n - 1), 0.5 / n**2)
+        return max((n / n_classes - 1) / max(n - 1, 1), 0.5 / n**2)
     assert prior is not None
     if not 0 < prior <= 1:
         raise OpenGCNError(f"prior: expected a share in (0, 1], received {prior}")

@@ -118,11 +118,8 @@ class RehearsedOpenGCN(OpenGCN):
         self.cal_curve_ = reference_curve(cal, rng)
         self.reference_ = Reference.of(cal, self.cal_curve_, rng)
         key = (self.seed, self.episodes)
-        world = World.of(train, np.random.default_rng(self.seed))
-        examples = remembered(
-            train, ("rehearsed", *key), lambda: rehearse(world, self.episodes, self.seed)
-        )
-        self.mates_ = remembered(train, ("mates", self.seed), lambda: Mates.learn(world, self.seed))
+        learned = remembered(train, ("rehearsed", *key), lambda: self._learn(train))
+        examples, self.mates_ = learned
         own = remembered(cal, ("rehearsed as D_cal", *key), lambda: self._rehearse_own(cal))
         if own is None:
             warnings.warn(
@@ -134,6 +131,11 @@ class RehearsedOpenGCN(OpenGCN):
         self.readout_ = remembered(
             cal, ("readout", examples), lambda: Readout.learn(examples, own, self.seed)
         )
+
+    def _learn(self, train: EmbeddingSet) -> tuple[Examples, Mates]:
+        """Return what depends on D_train alone."""
+        world = World.of(train, np.random.default_rng(self.seed))
+        return rehearse(world, self.episodes, self.seed), Mates.learn(world, self.seed)
 
     def _rehearse_own(self, cal: EmbeddingSet) -> Examples | None:
         """Return rehearsals on D_cal, if it is large enough for them."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from opengcn.rehearsal.graph_profile import RANKS, SHARES, distances
 
-__all__ = ["FEATURES", "see_among"]
+__all__ = ["FEATURES", "NEVER", "see_among", "to_mates"]
 
 AT_LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])  # of a row's class mates
 FEATURES = 2 * len(RANKS) + len(SHARES) + len(AT_LEVELS) + 1
@@ -56,11 +56,7 @@ def see_among(
     if not some.any():
         return np.full(FEATURES, np.nan, np.float32)
     chosen, crossing, mates = chosen[some], crossing[some], mates[some]
-    own = distances(rows[chosen], rows)
-    own[labels[chosen, None] != labels] = NEVER
-    own[np.arange(len(chosen)), chosen] = NEVER
-    own.sort(axis=1)
-    own = own[:, : mates.max()]
+    own = to_mates(rows, labels, chosen)
     everything = np.concatenate([own, crossing], axis=1)
     everything.sort(axis=1)
     n = crossing.shape[1]
@@ -79,3 +75,28 @@ def see_among(
     strangers = np.log((np.array(nearer) + 0.5) / n)
     parts = [farther, found, strangers, [np.log(mates.mean() / n)]]
     return np.concatenate(parts).astype(np.float32)
+
+
+def to_mates(rows: Floats, labels: Ints, chosen: Ints) -> Floats:
+    """Return the distances of rows to their class mates.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (m, D)
+        Unit vectors.
+    labels : ndarray of shape (m,)
+        Their classes.
+    chosen : ndarray of shape (r,)
+        From which rows.
+
+    Returns
+    -------
+    d : ndarray of shape (r, k)
+        Ascending; k is the largest number of class mates, and `NEVER` stands for those that
+        others have more.
+    """
+    d = distances(rows[chosen], rows)
+    d[labels[chosen, None] != labels] = NEVER
+    d[np.arange(len(chosen)), chosen] = NEVER
+    d.sort(axis=1)
+    return d[:, : int(np.bincount(labels)[labels[chosen]].max()) - 1]

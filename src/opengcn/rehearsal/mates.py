@@ -4,8 +4,9 @@ D_cal's curve is off because it has few classes. But how near a node's class mat
 how near its neighbours are, and that needs no labels. D_train tells how the one goes with the
 other. So where nothing has shifted, D_cal's rows are put among the nodes, with as many class mates
 as nodes have, and as much as nodes then look as if their mates were nearer than those of D_cal's
-rows, as much are they: a regression estimator, with a control variate that is known for both.
-Whatever D_train has taught, the correction is right on average: it can only be large or small.
+rows, as much are they: a regression estimator, with a control variate that is known for both. What
+D_train has taught may make the correction too small or too large, but not lopsided, as long as
+nodes have as many mates as is said, and classes are of about one size.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from opengcn.rehearsal.among import NEVER, to_mates
+from opengcn.rehearsal.examples import SAME
 from opengcn.rehearsal.graph_profile import distances
 from opengcn.rehearsal.reference import LEVELS, Reference
 from opengcn.rehearsal.shifts import log_uniform
@@ -28,14 +31,15 @@ NODES = 4096  # of the largest crowd
 # Neighbours that are looked at, over the number of class mates: of few mates and of many alike.
 RANKS = np.array([0.06, 0.12, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2, 1.7, 2.5, 4, 7])
 CROWDS, ANCHORS, FEWEST = 60, 256, 40  # that are made of D_train, nodes that look, rows at least
+CLASS_ROWS = 64  # of each class of D_train, for the quantiles of its same-class distances
 RIDGE = 0.01  # penalty of the regression, over the number of nodes
 STEP = 1.0  # between logarithms of priors for which D_cal's rows are put among the nodes
 # Of classes, where D_cal has few: the usual slope of its mates' nearness over the expected one,
 # how much slopes differ, and the part of the spread of classes that is not expected.
 SLOPE, SLOPES, OPEN = 1.15, 0.3, 0.35
 KNOWN = 5  # classes that this counts for
+FEWEST_MATES = 3  # that D_cal's rows have on average: fewer do not tell how near they are
 FAINT = 3e-4  # variance of what nodes see that is of no account
-NEVER = 9.0  # a distance beyond all others
 
 Floats = NDArray[np.float32]
 Rate = NDArray[np.float64]
@@ -51,8 +55,8 @@ class Correction(NamedTuple):
     open_ : ndarray of shape (c,)
         What is still open of D_cal's own error, as a part of it: 1 where there is no correction.
     evidence : ndarray of shape (c,)
-        Logarithm of how likely D_cal's rows are to differ so much from nodes, if both are random
-        classes of one world.
+        How much D_cal's rows differ from nodes, over how much random classes of one world do:
+        the exponent of a normal density, without its factor.
     """
 
     moves: Rate
@@ -99,7 +103,8 @@ class Mates:
         """
         rng = np.random.default_rng(seed)
         rows = world.images + world.centre
-        within = [distances(rows[m[:64]], rows[m[:64]]) for m in world.members]
+        some = [rng.permutation(m)[:CLASS_ROWS] for m in world.members]
+        within = [distances(rows[m], rows[m]) for m in some]
         known = np.quantile(np.concatenate([d[np.triu_indices(len(d), 1)] for d in within]), LEVELS)
         seen, true = [], []
         spread, pairs = np.zeros((len(RANKS), len(RANKS))), 0
@@ -114,10 +119,10 @@ class Mates:
             count = max(float((size * (size - 1)).sum() / len(labels)), 1.0)
             last = len(crowd) - 2
             x = _see(_nearest(d, count, last), count, last, known)
-            some = mine.any(1)
-            within_known = [((d < q) & mine).sum(1)[some] for q in known]
-            seen.append(x[some])
-            true.append(np.stack(within_known, 1) / mine.sum(1, keepdims=True)[some])
+            social = mine.any(1)
+            within_known = [((d < q) & mine).sum(1)[social] for q in known]
+            seen.append(x[social])
+            true.append(np.stack(within_known, 1) / mine.sum(1, keepdims=True)[social])
             off = x[:, :-1] - x[:, :-1].mean(0)
             same = mine[:, :anchors].astype(np.float64)
             spread += off.T @ same @ off  # of two nodes of a class: what they have in common
@@ -180,55 +185,91 @@ class Mates:
         correction : Correction
             For each candidate; in between those that are a step apart, it is interpolated.
         """
-        n, known = len(nodes), reference.quantiles
         labels = reference.labels
         chosen = rng.permutation(np.flatnonzero(np.bincount(labels)[labels] > 1))[:rows]
-        classes, code = np.unique(labels[chosen], return_inverse=True)
-        if len(classes) < 2:
+        mates = np.bincount(labels)[labels[chosen]] - 1
+        if len(np.unique(labels[chosen])) < 2 or mates.mean() < FEWEST_MATES:
             nothing = np.zeros(len(log_priors))
             return Correction(np.zeros((len(log_priors), len(LEVELS))), nothing + 1, nothing)
-        own = distances(reference.rows[chosen], reference.rows)
-        own[(labels[chosen, None] != labels)] = NEVER
-        own[np.arange(len(chosen)), chosen] = NEVER
-        own = np.sort(own, axis=1)[:, : int((own < NEVER).sum(1).max())]
-        crossing = np.sort(distances(reference.rows[chosen], nodes), axis=1)
+        crossing = distances(reference.rows[chosen], nodes)
+        crossing[crossing < SAME] = NEVER  # rows of D_cal that are nodes
+        crossing.sort(axis=1)
         looking = np.where(looking < 0, np.float32(NEVER), looking)
-        ordered = np.sort(looking, axis=1)
-        mates = (own < NEVER).sum(1)
-        shares = np.stack([(own < q).sum(1) for q in known], 1) / mates[:, None]
-        weight = np.bincount(code)
-        true = _by_class(shares, code, weight)
-
-        def one(log_prior: float) -> tuple[Rate, float, float]:
-            count = max(np.exp(log_prior) * (n - 1), 0.3)
-            part = count / mates.mean()
-            crowd = n if part <= 1 else max(int(n / part), 8)  # fewer nodes have fewer mates
-            count, part = count * crowd / n, min(part, 1.0)
-            strangers = max(crowd - 1 - round(count), 1)
-            count, last = max(count, 1.0), max(int(0.9 * strangers), 1)
-            enough = 32 + 2 * int(min(RANKS[-1] * count, last))
-            theirs = np.concatenate(
-                [_thin(own, part, rng), _thin(crossing[:, :enough], strangers / n, rng)], 1
-            )
-            ours = ordered if crowd == n else _nearest(looking[:, :crowd], count, last)
-            seen = _see(ours, count, last, known)
-            by_row = _see(_nearest(theirs, count, last), count, last, known)
-            expected = self.expect(by_row)
-            slope, open_ = _slope(_by_class(expected, code, weight), true, weight)
-            change = slope * (self.expect(seen).mean(0) - expected.mean(0))
-            differ = (seen.mean(0) - by_row.mean(0))[:-1]
-            worth = 1 / len(classes) + min(np.exp(log_prior), 0.5)
-            usual = self.spread * worth + FAINT * np.eye(len(RANKS))
-            evidence = -0.5 * float(differ @ np.linalg.solve(usual, differ))
-            return _moved(known, LEVELS + change) - known, open_, evidence
-
-        at = _steps(log_priors, n)
-        moves, parts, evidence = (np.array(v) for v in zip(*map(one, at), strict=True))
+        own = to_mates(reference.rows, labels, chosen)
+        code = np.unique(labels[chosen], return_inverse=True)[1]
+        beside = _Beside(
+            looking, np.sort(looking, axis=1), own, mates, crossing, code, reference.quantiles
+        )
+        at = _steps(log_priors, len(nodes))
+        found = zip(*(self._correct_for(p, beside, rng) for p in at), strict=True)
+        moves, parts, evidence = (np.array(part) for part in found)
         return Correction(
             np.stack([np.interp(log_priors, at, m) for m in moves.T], 1),
             np.interp(log_priors, at, parts),
             np.interp(log_priors, at, evidence),
         )
+
+    def _correct_for(
+        self, log_prior: float, beside: _Beside, rng: np.random.Generator
+    ) -> tuple[Rate, float, float]:
+        """Return what `correct` does, for one candidate."""
+        known, n = beside.known, beside.crossing.shape[1]
+        count = max(np.exp(log_prior) * (n - 1), 0.3)
+        part = count / beside.mates.mean()
+        crowd = n if part <= 1 else max(int(n / part), 8)  # fewer nodes have fewer mates
+        count, part = count * crowd / n, min(part, 1.0)
+        strangers = max(crowd - 1 - round(count), 1)
+        count, last = max(count, 1.0), max(int(0.9 * strangers), 1)
+        enough = int((32 + 2 * min(RANKS[-1] * count, last)) * n / strangers)
+        mates = _thin(beside.own, part, rng)
+        others = _thin(beside.crossing[:, :enough], strangers / n, rng)
+        theirs = _nearest(np.concatenate([mates, others], 1), count, last)
+        whole = crowd == n
+        ours = beside.ordered if whole else _nearest(beside.looking[:, :crowd], count, last)
+        seen, by_row = (_see(near, count, last, known) for near in (ours, theirs))
+        expected = self.expect(by_row)
+        slope, open_ = beside.slope(expected)
+        change = slope * (self.expect(seen).mean(0) - expected.mean(0))
+        differ = (seen.mean(0) - by_row.mean(0))[:-1]
+        worth = 1 / (beside.code.max() + 1) + min(np.exp(log_prior), 0.5)
+        usual = self.spread * worth + FAINT * np.eye(len(RANKS))
+        evidence = -0.5 * float(differ @ np.linalg.solve(usual, differ))
+        return _moved(known, LEVELS + change) - known, open_, evidence
+
+
+class _Beside(NamedTuple):
+    """Rows of D_cal beside nodes.
+
+    Attributes
+    ----------
+    looking, ordered : ndarray of shape (a, n)
+        Distances from nodes to nodes, by column and ascending.
+    own : ndarray of shape (r, k)
+        Distances of rows to their class mates, ascending.
+    mates : ndarray of shape (r,)
+        How many there are.
+    crossing : ndarray of shape (r, n)
+        Distances of rows to nodes, ascending.
+    code : ndarray of shape (r,)
+        Classes of the rows, 0, 1, ...
+    known : ndarray of shape (24,)
+        D_cal's quantiles.
+    """
+
+    looking: Floats
+    ordered: Floats
+    own: Floats
+    mates: NDArray[np.int64]
+    crossing: Floats
+    code: NDArray[np.int64]
+    known: Rate
+
+    def slope(self, expected: Rate) -> tuple[float, float]:
+        """Return `_slope` of the true shares of class mates within quantiles over expected ones."""
+        true = np.stack([(self.own < q).sum(1) for q in self.known], 1) / self.mates[:, None]
+        weight = np.bincount(self.code)
+        by_class = [_by_class(shares, self.code, weight) for shares in (expected, true)]
+        return _slope(by_class[0], by_class[1], weight)
 
 
 def _crowd(world: World, rng: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any]]:

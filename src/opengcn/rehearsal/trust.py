@@ -25,7 +25,7 @@ NEARER = 0.005  # by so much nearer to D_cal, a reading counts 2.7 times as much
 DOUBT = 1.0  # error of a reading over how far mild and hard ones are from it, after a shift
 # Error of D_cal's corrected curve: over what classes leave open, and over the correction.
 CORRECTED, BENT = 2.0, 0.4
-EVIDENCE = 0.35  # weight of how D_cal's rows differ from nodes: classes do so in more ways
+EVIDENCE = 0.35  # weight of how D_cal's rows differ from nodes, and how far they are, for a prior
 # How much farther, in logarithms, rows of D_cal are from a set than its own strangers are from each
 # other: if it has not shifted, up to the choice of classes; if it has.
 STILL, SHIFTED = 0.03, 0.07
@@ -188,6 +188,8 @@ def weigh(
     odds = np.exp(odds - np.logaddexp(*odds))
     expected = (odds[..., None] * means).sum(0)
     open_ = (odds * (np.stack(variances) + _size(means - expected) ** 2)).sum(0)
+    # How D_cal's rows differ from nodes tells candidates apart. Within one it tells nothing: real
+    # classes always differ in more ways than D_train's.
     likely = chances + np.stack([EVIDENCE * correction.evidence, -(far**2) / (2 * SHIFT**2)])
     return Weighed(expected, np.sqrt(open_), np.logaddexp(*likely))
 

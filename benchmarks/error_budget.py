@@ -1,0 +1,103 @@
+"""Where the error of the default OpenGCN sits: the prior, the readings, the choice of classes.
+
+    python benchmarks/error_budget.py --data FOLDER --splits 2
+
+For each test set: the error of D_cal's own quantiles of same-class distances (the choice of its
+classes, and the shift), and over it the errors of the estimate, of the same without the correction
+of D_cal's curve, of both when the share of same-class pairs is given, of the corrected curve
+alone, and how far estimates from other graphs of the same set differ (sampling). Means over
+splits. Fitted models are kept in --models.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from leave_one_out import FAMILIES
+from models import fit_or_load
+from numpy.typing import NDArray
+
+import opengcn as og
+from opengcn.rehearsal.mates import Correction
+from opengcn.rehearsal.question import Asked
+from opengcn.rehearsal.reference import rate_to_quantiles
+from opengcn.scenarios.data import open_data
+from opengcn.scenarios.definitions import standard_settings
+
+GRAPHS = 3  # draws of graphs, to see what sampling does
+COLUMNS = ("estimate", "no correction", "prior given", "both", "corrected alone", "sampling")
+
+
+def estimate(model: Any, asked: Asked) -> NDArray[np.float64]:
+    """Return the quantiles that a model believes in."""
+    return np.asarray(model.readout_.predict(asked, model.reference_).quantiles)
+
+
+def without_correction(asked: Asked) -> Asked:
+    """Return the same question, as if D_cal's rows could not be compared with nodes."""
+    moves, open_, evidence = asked.correction
+    nothing = Correction(np.zeros_like(moves), np.ones_like(open_), np.zeros_like(evidence))
+    return replace(asked, correction=nothing)
+
+
+def budget(model: Any, test: og.EmbeddingSet) -> list[float]:
+    """Return the error of D_cal's quantiles (first) and of each of `COLUMNS`."""
+    truth = rate_to_quantiles(og.OperatingCurve.from_labels(test).tpr)
+    known, rows = model.reference_.quantiles, test.unlabelled()
+    size = np.bincount(test.codes)
+    prior = (size * (size - 1)).sum() / (len(test) * (len(test) - 1))
+    asked, given = model._look(rows).asked, model._look(rows, prior).asked
+    found = [
+        known,
+        estimate(model, asked),
+        estimate(model, without_correction(asked)),
+        estimate(model, given),
+        estimate(model, without_correction(given)),
+        known + given.correction.moves[0],
+    ]
+    again = []
+    for seed in range(1, GRAPHS + 1):
+        model.seed = seed  # of the graphs: what was learned stays
+        again.append(estimate(model, model._look(rows).asked))
+    model.seed = 0
+    sampling = float(np.abs(np.array(again) - np.mean(again, 0)).mean())
+    return [*(float(np.abs(q - truth).mean()) for q in found), sampling]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, help="folder of the packs")
+    parser.add_argument("--splits", type=int, default=4)
+    parser.add_argument("--models", type=Path, default=Path("benchmarks/results/models"))
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore", og.OpenGCNWarning)
+    print("| test set | D_cal | " + " | ".join(COLUMNS) + " |\n|---|---:" + "|---:" * 6 + "|")
+    for name in (name for names in FAMILIES.values() for name in names):
+        data = open_data(arguments.data / f"{name}.npz" if name else None)
+        found: dict[str, list[list[float]]] = {}
+        for setting in standard_settings(name or "glyphs"):
+            if setting.scenario == "ablation":
+                continue
+            kind = "corruptions" if setting.scenario == "shiftdist" else setting.test
+            most = data.most_splits(setting.test) or arguments.splits
+            for split in range(min(arguments.splits, most)):
+                train, cal, test = data.sets(setting, split)
+                path = arguments.models / f"{name or 'glyphs'}-{split}.ogcn"
+                errors = budget(fit_or_load(train, cal, path), test)
+                found.setdefault(kind, []).append(errors)
+        for kind, table in found.items():
+            own, *others = np.mean(table, 0)
+            cells = [f"{own:.4f}", *(f"{error / own:.2f}" for error in others)]
+            print(f"| {name or 'glyphs'}, {kind} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
