@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from opengcn.calibrators import rehearsed
 from opengcn.calibrators.rehearsed import _possible, _tnr
 from opengcn.pairs import GRID
 from opengcn.rehearsal.examples import Examples
+from opengcn.rehearsal.mates import Correction, Mates
 from opengcn.rehearsal.worlds import World
 
 
@@ -50,6 +52,34 @@ def test_it_follows_a_shift_that_the_calibration_set_has_not_seen(model: og.Open
     hard = og.SplitCurve().fit(TRAIN, CAL).estimate(noisy.unlabelled()).mae(truth)
     assert model.estimate(noisy.unlabelled()).mae(truth) < hard
     assert model.estimate(noisy.unlabelled(), n_classes=60).mae(truth) < 0.9 * hard
+
+
+def widths(classes: int, size: int, seed: int) -> og.EmbeddingSet:
+    """Make classes of different widths."""
+    rng = np.random.default_rng(seed)
+    means = np.repeat(rng.standard_normal((classes, 16)), size, axis=0)
+    width = np.repeat(np.exp(0.4 * rng.standard_normal((classes, 1))), size, axis=0)
+    X = means + 0.6 * width * rng.standard_normal(means.shape)
+    labels = np.repeat(np.arange(classes), size)
+    return og.EmbeddingSet(X, labels, label_space=f"seed {seed}")
+
+
+def test_it_corrects_dcal_for_the_choice_of_its_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    train, test = widths(40, 20, 100), widths(60, 15, 200)
+    truth = og.OperatingCurve.from_labels(test)
+    models = [og.OpenGCN(episodes=60).fit(train, widths(6, 20, seed)) for seed in range(4)]
+
+    def wrong() -> float:
+        curves = [model.estimate(test.unlabelled(), n_classes=60) for model in models]
+        return float(np.mean([curve.mae(truth) for curve in curves]))
+
+    corrected = wrong()
+
+    def nothing(self: Mates, nodes: Any, looking: Any, known: Any, at: Any, *_: Any) -> Correction:
+        return Correction(np.zeros((len(at), 24)), np.ones(len(at)), np.zeros(len(at)))
+
+    monkeypatch.setattr(Mates, "correct", nothing)
+    assert corrected < 0.8 * wrong()
 
 
 def test_the_curve_says_how_sure_it_is(model: og.OpenGCN) -> None:
@@ -206,6 +236,8 @@ def test_a_set_without_matches_is_said(model: og.OpenGCN) -> None:
         model.estimate(make(12, 1, 8).embeddings, prior=0.01)
     with pytest.raises(og.DataError, match="expected 8 rows or more, received 5"):
         model.estimate(rows(5))
+    with pytest.raises(og.DataError, match="expected 8 rows or more, received 1"):
+        model.estimate(rows(1), n_classes=1)
     with pytest.raises(og.OpenGCNError, match="episodes: expected 10 or more"):
         og.OpenGCN(episodes=3).fit(TRAIN, CAL)
 

@@ -94,6 +94,36 @@ def test_class_mates_are_as_many_as_nodes_have(mates: Mates) -> None:
     assert abs(whole - Reference.of_rows(X, labels).quantiles.mean()) > 0.08
 
 
+@pytest.mark.parametrize("kept", [20, 8, 4])
+def test_many_classes_of_the_same_world_look_like_nodes(mates: Mates, kept: int) -> None:
+    """Also where D_cal has a few rows of each: then fewer nodes are looked at."""
+    X, labels = classes(60, 20, seed=300)
+    rows = np.arange(len(X)) % 20 < kept
+    reference = Reference.of_rows(X[rows], labels[rows])
+    found = correct(mates, reference)
+    before, after = (np.abs(reference.quantiles + m - TRUTH).mean() for m in (0, found.moves))
+    assert after < 0.7 * before
+    assert -25 < found.evidence[0] < -0.5
+
+
+def test_rows_of_dcal_that_are_nodes_do_not_see_themselves(mates: Mates) -> None:
+    X, labels = classes(6, 20, seed=3)
+    reference = Reference.of_rows(X, labels)
+    with_some = np.concatenate([TEST[0], X[::10]])
+    one, other = (correct(mates, reference, nodes).moves for nodes in (TEST[0], with_some))
+    np.testing.assert_allclose(one, other, atol=0.03)
+
+
+def test_a_large_class_counts_for_more(mates: Mates) -> None:
+    x, known = np.array([0.0, 0.1, 0.2]), np.ones(24)
+    y = np.array([0.0, 0.3, 0.2])
+    by_rows = [
+        _slope(np.outer(x, known), np.outer(y, known), np.array(w))[0]
+        for w in ([50, 50, 1], [50, 1, 50])
+    ]
+    assert by_rows[0] > by_rows[1] + 0.2
+
+
 def test_more_class_mates_than_there_are_would_lie_farther_away(mates: Mates) -> None:
     reference = Reference.of_rows(*classes(6, 20, seed=4))
     moves = correct(mates, reference, log_priors=np.append(GRID, PRIOR)).moves.mean(1)[:-1]

@@ -202,6 +202,50 @@ def test_a_set_that_has_not_shifted_is_believed_to_be_like_dcal(
     assert off[0] < 0.7 * off[-1]
 
 
+def test_where_nothing_has_shifted_dcal_is_corrected(examples: Examples, model: Readout) -> None:
+    known = reference(examples, 0, error=0.04)
+    moves, errors = np.zeros((3, 1, 24)), np.full((3, 1), 0.05)
+
+    def told(strange: float, move: float) -> float:
+        asked = ask([look(examples, 0, strange)], 4096, 0.01, 0.005, move)
+        found = model.judge(moves, errors, READ, known, asked)
+        return float((found.quantiles - known.quantiles).mean())
+
+    assert 0.01 < told(1.2, 0.03) < 0.03
+    assert told(1.2, -0.03) == pytest.approx(-told(1.2, 0.03), abs=1e-6)
+    assert told(1.2, 0.0) == pytest.approx(0, abs=1e-9)
+    assert abs(told(1.5, 0.03)) < 0.002
+
+
+def test_how_alike_rows_of_dcal_are_tells_the_prior(examples: Examples, model: Readout) -> None:
+    """With one class mate or another, D_cal's rows look more like nodes."""
+    known = reference(examples, 0)
+    moves, errors = np.zeros((3, 25, 24)), np.full((3, 25), 0.02)
+
+    def prior(strange: float, best: float) -> float:
+        asked = ask([look(examples, 0, strange)], 500, 1e-5)
+        unlike = -3 * (candidates(1e-5, None) - best) ** 2
+        asked = replace(asked, correction=asked.correction._replace(evidence=unlike))
+        return float(np.log(model.judge(moves, errors, READ, known, asked).prior))
+
+    assert prior(1.2, -4.0) > prior(1.2, -7.0) + 1
+    assert prior(1.5, -4.0) == pytest.approx(prior(1.5, -7.0), abs=0.1)
+
+
+def test_how_far_dcal_is_tells_few_classes_from_many(examples: Examples, model: Readout) -> None:
+    """The mean distance of a handful of classes is smaller than that of their strangers."""
+    known = replace(reference(examples, 0), quantiles=np.linspace(0.5, 0.7, 24))
+    moves, errors = np.zeros((3, 25, 24)), np.full((3, 25), 0.02)
+    reads = np.full(3, -2.2)
+
+    def prior(strange: float) -> float:
+        asked = ask([look(examples, 0, strange)], 500, 1e-5)
+        return model.judge(moves, errors, reads, known, asked).prior
+
+    # Were a fifth of pairs of one class, at 0.6, strangers would be at 1.35 for a mean of 1.2.
+    assert prior(1.35) > 1.3 * prior(1.2)
+
+
 def test_of_rows_of_dcal_the_labels_are_known(examples: Examples, model: Readout) -> None:
     known = reference(examples, 0)
     for found, nodes, part in ((1.0, 100, 1.0), (0.5, 100, 0.5), (1.0, 1000, 0.1), (0.4, 40, 1.0)):

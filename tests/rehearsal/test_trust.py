@@ -115,6 +115,33 @@ def test_a_correction_leaves_no_more_open_than_dcal_does() -> None:
         assert found.deviations[0] <= 0.02 * 1.01
 
 
+def test_a_large_correction_is_less_sure_than_a_small_one() -> None:
+    small, large = (
+        believed(move + 0.02, 0.1, chance=0.01, corrected=correction(move, 0.05))
+        for move in (0, 0.1)
+    )
+    assert small.moves[0, 0] < 0.02 * 0.5
+    assert large.moves[0, 0] - 0.1 > 0.02 * 0.7
+
+
+def test_a_reading_far_from_the_corrected_curve_speaks_for_a_shift() -> None:
+    """Not one far from D_cal's: the correction may have told as much."""
+    told, untold = (
+        weigh(reading(0.08), reading(0.5), correction(move, 0.2), 0.05, np.array([0.3])).moves[0, 0]
+        for move in (0.08, -0.08)
+    )
+    assert told < 0.1
+    assert untold > 0.25
+
+
+def test_where_the_cases_differ_that_is_open_too() -> None:
+    alike, apart = (
+        weigh(reading(0.02), reading(far), correction(), 0.03, np.array([0.9])).deviations[0]
+        for far in (0.02, 0.3)
+    )
+    assert apart > 3 * alike
+
+
 def test_candidates_are_weighed_each_for_itself() -> None:
     moves, errors = np.outer([0.01, 0.05, 0.3], np.ones(24)), np.array([0.01, 0.02, 0.1])
     chance = np.array([0.2, 0.5, 0.9])
@@ -138,7 +165,7 @@ def test_evidence_is_how_alike_rows_are_or_how_small_a_shift() -> None:
 
     assert evidence(0.3, -4, 1e-9) - evidence(0.3, -8, 1e-9) == pytest.approx(4 * EVIDENCE)
     by_size = [evidence(far, 0, 1 - 1e-9) for far in (0.0, 0.1, 0.3)]
-    assert by_size == sorted(by_size, reverse=True)
+    assert by_size[0] > by_size[1] + 0.1 > by_size[2] + 0.5
     assert evidence(0.3, -4, 1 - 1e-12) == pytest.approx(evidence(0.3, -8, 1 - 1e-12))
 
 
