@@ -30,7 +30,14 @@ from opengcn.scenarios.data import open_data
 from opengcn.scenarios.definitions import standard_settings
 
 GRAPHS = 3  # draws of graphs, to see what sampling does
-COLUMNS = ("estimate", "no correction", "prior given", "both", "corrected alone", "sampling")
+COLUMNS = (
+    "estimate",
+    "without the correction",
+    "prior given",
+    "prior given, without the correction",
+    "corrected curve alone, prior given",
+    "sampling",
+)
 
 
 def estimate(model: Any, asked: Asked) -> NDArray[np.float64]:
