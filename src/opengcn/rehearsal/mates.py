@@ -197,11 +197,13 @@ class Mates:
         looking = np.where(looking < 0, np.float32(NEVER), looking)
         own = to_mates(reference.rows, labels, chosen)
         code = np.unique(labels[chosen], return_inverse=True)[1]
-        beside = _Beside(
-            looking, np.sort(looking, axis=1), own, mates, crossing, code, reference.quantiles
-        )
+        known = reference.quantiles
+        true = _by_class(np.stack([(own < q).sum(1) for q in known], 1) / mates[:, None], code)
+        lots = (rng.random(d.shape, np.float32) for d in (own, crossing))
+        ordered = np.sort(looking, axis=1)
+        beside = _Beside(looking, ordered, own, mates, crossing, code, known, true, *lots)
         at = _steps(log_priors, len(nodes))
-        found = zip(*(self._correct_for(p, beside, rng) for p in at), strict=True)
+        found = zip(*(self._correct_for(p, beside) for p in at), strict=True)
         moves, parts, evidence = (np.array(part) for part in found)
         return Correction(
             np.stack([np.interp(log_priors, at, m) for m in moves.T], 1),
@@ -209,9 +211,7 @@ class Mates:
             np.interp(log_priors, at, evidence),
         )
 
-    def _correct_for(
-        self, log_prior: float, beside: _Beside, rng: np.random.Generator
-    ) -> tuple[Rate, float, float]:
+    def _correct_for(self, log_prior: float, beside: _Beside) -> tuple[Rate, float, float]:
         """Return what `correct` does, for one candidate."""
         known, n = beside.known, beside.crossing.shape[1]
         count = max(np.exp(log_prior) * (n - 1), 0.3)
@@ -220,15 +220,16 @@ class Mates:
         count, part = count * crowd / n, min(part, 1.0)
         strangers = max(crowd - 1 - round(count), 1)
         count, last = max(count, 1.0), max(int(0.9 * strangers), 1)
-        enough = int((32 + 2 * min(RANKS[-1] * count, last)) * n / strangers)
-        mates = _thin(beside.own, part, rng)
-        others = _thin(beside.crossing[:, :enough], strangers / n, rng)
+        enough = int((32 + 1.2 * min(RANKS[-1] * count, last)) * n / strangers)
+        mates = _thin(beside.own, part, beside.lots)
+        others = _thin(beside.crossing[:, :enough], strangers / n, beside.other_lots)
         theirs = _nearest(np.concatenate([mates, others], 1), count, last)
         whole = crowd == n
         ours = beside.ordered if whole else _nearest(beside.looking[:, :crowd], count, last)
         seen, by_row = (_see(near, count, last, known) for near in (ours, theirs))
         expected = self.expect(by_row)
-        slope, open_ = beside.slope(expected)
+        weight = np.bincount(beside.code)
+        slope, open_ = _slope(_by_class(expected, beside.code), beside.true, weight)
         change = slope * (self.expect(seen).mean(0) - expected.mean(0))
         differ = (seen.mean(0) - by_row.mean(0))[:-1]
         worth = 1 / (beside.code.max() + 1) + min(np.exp(log_prior), 0.5)
@@ -254,6 +255,11 @@ class _Beside(NamedTuple):
         Classes of the rows, 0, 1, ...
     known : ndarray of shape (24,)
         D_cal's quantiles.
+    true : ndarray of shape (K, 24)
+        Shares of class mates within them, by class.
+    lots, other_lots : ndarray of shape (r, k), (r, n)
+        In [0, 1), which decide who is out of sight when there are fewer; the same for all
+        candidates, so that these differ by nothing else.
     """
 
     looking: Floats
@@ -263,13 +269,9 @@ class _Beside(NamedTuple):
     crossing: Floats
     code: NDArray[np.int64]
     known: Rate
-
-    def slope(self, expected: Rate) -> tuple[float, float]:
-        """Return `_slope` of the true shares of class mates within quantiles over expected ones."""
-        true = np.stack([(self.own < q).sum(1) for q in self.known], 1) / self.mates[:, None]
-        weight = np.bincount(self.code)
-        by_class = [_by_class(shares, self.code, weight) for shares in (expected, true)]
-        return _slope(by_class[0], by_class[1], weight)
+    true: Rate
+    lots: Floats
+    other_lots: Floats
 
 
 def _crowd(world: World, rng: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -293,14 +295,16 @@ def _crowd(world: World, rng: np.random.Generator) -> tuple[NDArray[Any], NDArra
 def _nearest(d: Floats, count: float, last: int) -> Floats:
     """Return the smallest distances of each row, ascending: as many as `_see` needs."""
     most = int(min(RANKS[-1] * count, last)) + 2
-    return np.sort(np.partition(d, most - 1, axis=1)[:, :most] if most < d.shape[1] else d, axis=1)
+    if 4 * most < d.shape[1]:  # or else to sort everything is faster
+        d = np.partition(d, most - 1, axis=1)[:, :most]
+    return np.sort(d, axis=1)
 
 
-def _thin(d: Floats, part: float, rng: np.random.Generator) -> Floats:
-    """Return distances with all but a part of them, at random, out of sight."""
-    if part >= 1:
+def _thin(d: Floats, part: float, lots: Floats) -> Floats:
+    """Return distances with all but a part of them out of sight."""
+    if part > 0.995:  # nearly all make no difference
         return d
-    return np.where(rng.random(d.shape, np.float32) < part, d, np.float32(NEVER))
+    return np.where(lots[:, : d.shape[1]] < part, d, np.float32(NEVER))
 
 
 def _see(near: Floats, count: float, last: int, known: Rate) -> Rate:
@@ -325,10 +329,10 @@ def _see(near: Floats, count: float, last: int, known: Rate) -> Rate:
     return np.column_stack([seen, np.full(len(near), np.log(count))])
 
 
-def _by_class(values: Rate, code: NDArray[Any], weight: NDArray[Any]) -> Rate:
-    total = np.zeros((len(weight), values.shape[1]))
-    np.add.at(total, code, values)
-    return np.asarray(total / weight[:, None], np.float64)
+def _by_class(values: Rate, code: NDArray[Any]) -> Rate:
+    """Return the mean (K, 24) of each class."""
+    member = code == np.arange(code.max() + 1)[:, None]
+    return np.asarray(member @ values / member.sum(1, keepdims=True), np.float64)
 
 
 def _slope(expected: Rate, true: Rate, weight: NDArray[Any]) -> tuple[float, float]:
