@@ -98,6 +98,14 @@ def test_the_curve_says_how_sure_it_is(model: og.OpenGCN) -> None:
     assert curve.threshold(tpr=0.9, confidence=0.9).distance > threshold.distance
 
 
+def test_of_a_large_set_more_graphs_are_read(
+    model: og.OpenGCN, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rehearsed, "LARGE", 899)
+    assert model.estimate(TEST.unlabelled()).info["graphs"] == 8
+    assert model.estimate(TEST.embeddings[:200], n_classes=50).info["graphs"] == 1
+
+
 def test_labels_and_order_do_not_matter(model: og.OpenGCN) -> None:
     assert model.estimate(TEST) == model.estimate(TEST.embeddings)
     turned = TEST.subset(np.random.default_rng(0).permutation(len(TEST)))

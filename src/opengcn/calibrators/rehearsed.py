@@ -29,8 +29,8 @@ from opengcn.threads import one_blas_thread
 
 __all__ = ["RehearsedOpenGCN"]
 
-GRAPHS = 4  # of a test set that are read; the estimate is their mean
-LOOKING = 1024  # rows of D_cal that are put among the nodes, in all graphs together
+GRAPHS, MORE, LARGE = 4, 8, 2048  # of a test set that are read, of a large one; their mean counts
+LOOKING = 1024  # rows of D_cal that are put among the nodes of a graph, or of four together
 COUNTED = 16_384  # rows of the test set whose pairs are counted for TNR
 FEWEST = 8  # rows that a graph needs
 OWN = 4  # rehearsals on D_train for each on D_cal
@@ -172,7 +172,9 @@ class RehearsedOpenGCN(OpenGCN):
             doubles = doubles_share(copies)
             prior = max(prior - doubles, 1e-9) / (1 - doubles)
         nodes = min(len(rows), NODES)
-        graphs = GRAPHS if nodes > ANCHORS else 1  # then every node is an anchor already
+        graphs = MORE if nodes > LARGE else GRAPHS
+        if nodes <= ANCHORS:  # then every node is an anchor already
+            graphs = 1
         log_priors = candidates(suggested, prior)
         seen, corrections = [], []
         with one_blas_thread():
@@ -187,7 +189,7 @@ class RehearsedOpenGCN(OpenGCN):
                         profile.pair_distances,
                         self.reference_,
                         log_priors,
-                        LOOKING // graphs,
+                        LOOKING // min(graphs, GRAPHS),
                         rng,
                     )
                 )
