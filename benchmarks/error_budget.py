@@ -11,15 +11,12 @@ splits. Fitted models are kept in --models.
 
 from __future__ import annotations
 
-import argparse
-import warnings
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from leave_one_out import FAMILIES
-from models import fit_or_load
+from models import arguments, fit_or_load
 from numpy.typing import NDArray
 
 import opengcn as og
@@ -78,26 +75,19 @@ def budget(model: Any, test: og.EmbeddingSet) -> list[float]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, required=True, help="folder of the packs")
-    parser.add_argument("--splits", type=int, default=4)
-    parser.add_argument("--models", type=Path, default=Path("benchmarks/results/models"))
-    arguments = parser.parse_args()
-    warnings.simplefilter("ignore", og.OpenGCNWarning)
+    given = arguments(__doc__)
     print("| test set | D_cal | " + " | ".join(COLUMNS) + " |\n|---|---:" + "|---:" * 6 + "|")
     for name in (name for names in FAMILIES.values() for name in names):
-        data = open_data(arguments.data / f"{name}.npz" if name else None)
+        data = open_data(given.data / f"{name}.npz" if name else None)
         found: dict[str, list[list[float]]] = {}
         for setting in standard_settings(name or "glyphs"):
             if setting.scenario == "ablation":
                 continue
             kind = "corruptions" if setting.scenario == "shiftdist" else setting.test
-            most = data.most_splits(setting.test) or arguments.splits
-            for split in range(min(arguments.splits, most)):
+            most = data.most_splits(setting.test) or given.splits
+            for split in range(min(given.splits, most)):
                 train, cal, test = data.sets(setting, split)
-                path = arguments.models / f"{name or 'glyphs'}-{split}.ogcn"
+                path = given.models / f"{name or 'glyphs'}-{split}.ogcn"
                 errors = budget(fit_or_load(train, cal, path), test)
                 found.setdefault(kind, []).append(errors)
         for kind, table in found.items():

@@ -11,8 +11,6 @@ relative to D_cal's, means over test sets and splits. Fitted models are kept in 
 
 from __future__ import annotations
 
-import argparse
-import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -22,7 +20,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from models import fit_or_load
+from models import arguments, fit_or_load
 from numpy.typing import NDArray
 
 import opengcn as og
@@ -135,14 +133,7 @@ def scores(families: dict[str, list[list[Read]]]) -> dict[tuple[float, ...], dic
 
 def main() -> None:
     """Choose constants without each data set in turn, and print a table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, required=True, help="folder of the packs")
-    parser.add_argument("--splits", type=int, default=8)
-    parser.add_argument("--models", type=Path, default=Path("benchmarks/results/models"))
-    given = parser.parse_args()
-    warnings.simplefilter("ignore", og.OpenGCNWarning)
+    given = arguments(__doc__, splits=8)
     families = read_families(given.data, given.splits, given.models)
     found = scores(families)
     own = tuple(getattr(module, name) for module, name in GRID)

@@ -10,15 +10,13 @@ with others, as means over the families of leave_one_out.py. Fitted models are k
 
 from __future__ import annotations
 
-import argparse
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
 from leave_one_out import Read, read_families
-from models import fit_or_load
+from models import arguments, fit_or_load
 from numpy.typing import NDArray
 
 import opengcn as og
@@ -83,14 +81,7 @@ def print_errors(data: Path, splits: int, models: Path) -> None:
 
 def main() -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, required=True, help="folder of the packs")
-    parser.add_argument("--splits", type=int, default=4)
-    parser.add_argument("--models", type=Path, default=Path("benchmarks/results/models"))
-    given = parser.parse_args()
-    warnings.simplefilter("ignore", og.OpenGCNWarning)
+    given = arguments(__doc__)
     for table in (print_moves, print_errors):
         table(given.data, given.splits, given.models)
 

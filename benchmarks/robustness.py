@@ -10,13 +10,10 @@ benchmarks/leave_one_out.py.
 
 from __future__ import annotations
 
-import argparse
-import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
-from models import fit_or_load
+from models import arguments, fit_or_load
 
 import opengcn as og
 from opengcn.scenarios.data import open_data
@@ -47,14 +44,7 @@ def cases(cal: og.EmbeddingSet, test: og.EmbeddingSet, split: int) -> Iterator[C
 
 def main() -> None:
     """Run every case and print a table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, required=True, help="folder of the packs")
-    parser.add_argument("--splits", type=int, default=4)
-    parser.add_argument("--models", type=Path, default=Path("benchmarks/results/models"))
-    given = parser.parse_args()
-    warnings.simplefilter("ignore", og.OpenGCNWarning)
+    given = arguments(__doc__)
     print("| set | case | OpenGCN | hard | worst - hard |\n|---|---|---:|---:|---:|")
     for name in SETS:
         data = open_data(given.data / f"{name}.npz")
