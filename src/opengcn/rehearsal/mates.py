@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opengcn.rehearsal.among import NEVER, to_mates
+from opengcn.rehearsal.episodes import NODES
 from opengcn.rehearsal.examples import SAME
-from opengcn.rehearsal.graph_profile import distances
+from opengcn.rehearsal.graph_profile import ANCHORS, distances
 from opengcn.rehearsal.reference import LEVELS, Reference
 from opengcn.rehearsal.shifts import log_uniform
 from opengcn.rehearsal.worlds import World
@@ -27,10 +28,9 @@ from opengcn.threads import one_blas_thread
 
 __all__ = ["Correction", "Mates"]
 
-NODES = 4096  # of the largest crowd
 # Neighbours that are looked at, over the number of class mates: of few mates and of many alike.
 RANKS = np.array([0.06, 0.12, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2, 1.7, 2.5, 4, 7])
-CROWDS, ANCHORS, FEWEST = 60, 256, 40  # that are made of D_train, nodes that look, rows at least
+CROWDS, FEWEST = 60, 40  # that are made of D_train, and rows of each at least
 CLASS_ROWS = 64  # of each class of D_train, for the quantiles of its same-class distances
 RIDGE = 0.01  # penalty of the regression, over the number of nodes
 STEP = 1.0  # between logarithms of priors for which D_cal's rows are put among the nodes
