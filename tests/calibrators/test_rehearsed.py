@@ -75,7 +75,7 @@ def test_it_corrects_dcal_for_the_choice_of_its_classes(monkeypatch: pytest.Monk
 
     corrected = wrong()
 
-    def nothing(self: Mates, nodes: Any, looking: Any, known: Any, at: Any, *_: Any) -> Correction:
+    def nothing(self: Mates, nodes: Any, known: Any, at: Any, *_: Any) -> Correction:
         return Correction(np.zeros((len(at), 24)), np.ones(len(at)), np.zeros(len(at)))
 
     monkeypatch.setattr(Mates, "correct", nothing)
@@ -104,6 +104,24 @@ def test_of_a_large_set_more_graphs_are_read(
     monkeypatch.setattr(rehearsed, "LARGE", 899)
     assert model.estimate(TEST.unlabelled()).info["graphs"] == 8
     assert model.estimate(TEST.embeddings[:200], n_classes=50).info["graphs"] == 1
+
+
+@pytest.mark.parametrize(("looking", "times"), [(900, 1), (450, 2), (300, 3), (100, 4)])
+def test_every_node_looks_once(
+    model: og.OpenGCN, monkeypatch: pytest.MonkeyPatch, looking: int, times: int
+) -> None:
+    """As far as there are graphs: each has others look."""
+    monkeypatch.setattr(rehearsed, "LOOKING", looking)
+    corrected, real = [], Mates.correct
+
+    def count(self: Mates, nodes: Any, *more: Any) -> Correction:
+        corrected.append(nodes[0].tobytes())
+        return real(self, nodes, *more)
+
+    monkeypatch.setattr(Mates, "correct", count)
+    model.estimate(TEST.unlabelled())
+    assert len(corrected) == times
+    assert len(set(corrected)) == times
 
 
 def test_labels_and_order_do_not_matter(model: og.OpenGCN) -> None:

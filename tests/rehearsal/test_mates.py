@@ -8,19 +8,19 @@ from numpy.typing import NDArray
 
 import opengcn as og
 from opengcn.rehearsal.candidates import GRID
-from opengcn.rehearsal.graph_profile import distances
 from opengcn.rehearsal.mates import (
-    RANKS,
     Correction,
     Mates,
     _by_class,
+    _level,
     _moved,
-    _nearest,
-    _see,
     _slope,
     _steps,
+    _weights,
 )
 from opengcn.rehearsal.reference import LEVELS, Reference, rate_to_quantiles
+from opengcn.rehearsal.regression import share_of
+from opengcn.rehearsal.sight import RANKS, nearest_few, see
 from opengcn.rehearsal.worlds import World
 
 
@@ -58,9 +58,7 @@ def correct(
     nodes: NDArray[np.float32] = TEST[0],
     log_priors: NDArray[np.float64] = PRIOR,
 ) -> Correction:
-    looking = distances(nodes[:256], nodes)
-    np.fill_diagonal(looking, -1)
-    return mates.correct(nodes, looking, reference, log_priors, 1024, np.random.default_rng(0))
+    return mates.correct(nodes, reference, log_priors, np.random.default_rng(0))
 
 
 def test_it_takes_off_what_the_choice_of_classes_has_put_on(mates: Mates) -> None:
@@ -185,7 +183,7 @@ def test_what_rows_see_is_the_nth_neighbour(seed: int, count: float) -> None:
     """Against a loop."""
     d = np.random.default_rng(seed).uniform(0.1, 1.9, (3, 50)).astype(np.float32)
     last, known = 40, np.full(24, 0.8)
-    seen = _see(_nearest(d, count, last), count, last, known)
+    seen = see(nearest_few(d, count, last), count, last, known)
     for row, found in zip(d, seen, strict=True):
         inorder = sorted(float(x) for x in row)
         for part, log in zip(RANKS, found, strict=False):
@@ -194,6 +192,75 @@ def test_what_rows_see_is_the_nth_neighbour(seed: int, count: float) -> None:
             near, next_ = np.log(inorder[low - 1] / 0.8), np.log(inorder[low] / 0.8)
             assert log == pytest.approx(near + (rank - low) * (next_ - near), abs=1e-5)
         assert found[-1] == pytest.approx(np.log(count))
+
+
+def test_the_curve_of_nodes_that_differ_is_wider(mates: Mates) -> None:
+    """D_cal's few classes differ less than those of a set: its curve is too steep."""
+    alike = np.tile(mates.middle, (2, 1))
+    apart = alike + np.outer([-1.5, 1.5], np.append(mates.scale[:-1], 0))
+    one, other = (share_of(mates.expect(seen)[0]).mean(0) for seen in (alike, apart))
+    assert (other - one)[:6].min() > 0.01
+    assert (other - one)[-6:].max() < -0.01
+
+
+def test_it_is_right_for_small_and_large_distances_alike(mates: Mates) -> None:
+    left = []
+    for seed in range(20):
+        reference = Reference.of_rows(*classes(6, 20, seed))
+        left.append(reference.quantiles + correct(mates, reference).moves[0] - TRUTH)
+    by_level = np.mean(left, 0)
+    assert np.abs(by_level[2:]).max() < 0.03
+    assert by_level[-6:].mean() == pytest.approx(by_level[2:8].mean(), abs=0.02)
+
+
+def unequal(count: int, seed: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Make classes of 4 to 60 rows; the larger, the wider."""
+    rng = np.random.default_rng(seed)
+    size = np.exp(rng.uniform(np.log(4), np.log(60), count)).astype(int)
+    labels = np.repeat(np.arange(count), size)
+    X = rng.standard_normal((count, 16))[labels]
+    X += (0.35 * size[labels, None] ** 0.2) * rng.standard_normal(X.shape)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return X.astype(np.float32), labels
+
+
+def test_where_classes_differ_in_size_pairs_count_and_not_nodes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    train = og.EmbeddingSet(*unequal(80, seed=1))
+    mates = Mates.learn(World.of(train, np.random.default_rng(0)), seed=0)
+    nodes, labels = shuffled(*unequal(60, seed=2))
+    truth = rate_to_quantiles(og.OperatingCurve.from_labels(og.EmbeddingSet(nodes, labels)).tpr)
+    size = np.bincount(labels)
+    prior = np.log([(size * (size - 1)).sum() / len(nodes) / (len(nodes) - 1)])
+
+    def wrong() -> float:
+        found = []
+        for seed in range(10, 22):
+            reference = Reference.of_rows(*unequal(10, seed))
+            moves = correct(mates, reference, nodes, prior).moves[0]
+            found.append(np.abs(reference.quantiles + moves - truth).mean())
+        return float(np.mean(found))
+
+    by_pairs = wrong()
+    monkeypatch.setattr("opengcn.rehearsal.mates.SIZES", 1e9)
+    assert by_pairs < 0.9 * wrong()
+
+
+def test_weights_add_up_and_follow_sizes() -> None:
+    sizes = np.array([-1.0, 0.0, 2.0])
+    np.testing.assert_allclose(_weights(sizes, 0.0), 1 / 3)
+    half = _weights(sizes, 0.5)
+    assert half.sum() == pytest.approx(1)
+    assert half[2] / half[1] == pytest.approx(np.e)
+
+
+def test_levels_are_met() -> None:
+    rng = np.random.default_rng(0)
+    odds = 0.5 * rng.standard_normal((300, 24)) + np.linspace(-4, 4, 24)
+    weights = _weights(rng.standard_normal(300), 1.0)
+    found = weights @ share_of(odds + _level(odds, weights))
+    np.testing.assert_allclose(found, LEVELS, atol=0.01)
 
 
 def test_means_by_class() -> None:

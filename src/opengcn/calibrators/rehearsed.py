@@ -18,9 +18,9 @@ from opengcn.memo import remembered
 from opengcn.pairs import count_pairs
 from opengcn.rehearsal.candidates import candidates
 from opengcn.rehearsal.episodes import NODES
-from opengcn.rehearsal.examples import Examples, rehearse, view
+from opengcn.rehearsal.examples import Examples, View, rehearse, view
 from opengcn.rehearsal.graph_profile import ANCHORS, profile_graph
-from opengcn.rehearsal.mates import Correction, Mates
+from opengcn.rehearsal.mates import LOOKING, Correction, Mates
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.readout import Prediction, Readout
 from opengcn.rehearsal.reference import Reference, quantiles_to_rate, reference_curve
@@ -30,7 +30,6 @@ from opengcn.threads import one_blas_thread
 __all__ = ["RehearsedOpenGCN"]
 
 GRAPHS, MORE, LARGE = 4, 8, 2048  # of a test set that are read, of a large one; their mean counts
-LOOKING = 1024  # rows of D_cal that are put among the nodes of a graph, or of four together
 COUNTED = 16_384  # rows of the test set whose pairs are counted for TNR
 FEWEST = 8  # rows that a graph needs
 OWN = 4  # rehearsals on D_train for each on D_cal
@@ -176,23 +175,18 @@ class RehearsedOpenGCN(OpenGCN):
         if nodes <= ANCHORS:  # then every node is an anchor already
             graphs = 1
         log_priors = candidates(suggested, prior)
-        seen, corrections = [], []
+        seen: list[View] = []
+        corrections: list[Correction] = []
         with one_blas_thread():
             for _ in range(graphs):
                 # In random order: that of a set may have to do with its classes.
                 chosen = rows[rng.permutation(len(rows))[:nodes]]
                 profile = profile_graph(chosen, rng)
                 seen.append(view(chosen, profile, self.reference_, rng))
-                corrections.append(
-                    self.mates_.correct(
-                        chosen,
-                        profile.pair_distances,
-                        self.reference_,
-                        log_priors,
-                        LOOKING // min(graphs, GRAPHS),
-                        rng,
+                if len(corrections) * LOOKING < nodes:  # or else every node has looked
+                    corrections.append(
+                        self.mates_.correct(chosen, self.reference_, log_priors, rng)
                     )
-                )
         correction = Correction(*(np.mean(part, 0) for part in zip(*corrections, strict=True)))
         below = _share_below(EmbeddingSet(rows))
         return Look(test.source, Asked(seen, nodes, correction, suggested, prior), below, copies)

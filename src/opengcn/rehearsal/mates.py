@@ -18,27 +18,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opengcn.rehearsal.among import NEVER, to_mates
-from opengcn.rehearsal.episodes import NODES
+from opengcn.rehearsal.crowds import draw_crowd
 from opengcn.rehearsal.examples import SAME
 from opengcn.rehearsal.graph_profile import ANCHORS, distances
 from opengcn.rehearsal.reference import LEVELS, Reference
-from opengcn.rehearsal.shifts import log_uniform
+from opengcn.rehearsal.regression import (
+    linear,
+    number_of,
+    regress_numbers,
+    regress_shares,
+    share_of,
+)
+from opengcn.rehearsal.sight import RANKS, nearest_few, see, thin
 from opengcn.rehearsal.worlds import World
 from opengcn.threads import one_blas_thread
 
-__all__ = ["Correction", "Mates"]
+__all__ = ["LOOKING", "Correction", "Mates"]
 
-# Neighbours that are looked at, over the number of class mates: of few mates and of many alike.
-RANKS = np.array([0.06, 0.12, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2, 1.7, 2.5, 4, 7])
-CROWDS, FEWEST = 60, 40  # that are made of D_train, and rows of each at least
+CROWDS = 60  # that are made of D_train
 CLASS_ROWS = 64  # of each class of D_train, for the quantiles of its same-class distances
-RIDGE = 0.01  # penalty of the regression, over the number of nodes
+LOOKING = 1024  # nodes that look at the others
 STEP = 1.0  # between logarithms of priors for which D_cal's rows are put among the nodes
 # Of classes, where D_cal has few: the usual slope of its mates' nearness over the expected one,
 # how much slopes differ, and the part of the spread of classes that is not expected.
 SLOPE, SLOPES, OPEN = 1.15, 0.3, 0.35
 KNOWN = 5  # classes that this counts for
 FEWEST_MATES = 3  # that D_cal's rows have on average: fewer do not tell how near they are
+SIZES = 0.25  # variance of D_cal's log class sizes at which half of what is seen of sizes counts
 FAINT = 3e-4  # variance of what nodes see that is of no account
 
 Floats = NDArray[np.float32]
@@ -72,16 +78,18 @@ class Mates:
     ----------
     middle, scale : ndarray of shape (13,)
         Mean and standard deviation of what nodes see.
-    weights, usual : ndarray of shape (13, 24), (24,)
-        Of a linear map from that to the share of class mates within each quantile.
+    shares : ndarray of shape (14, 24)
+        Weights of that, and a constant, in the log-odds of a mate being within each quantile.
+    sizes : ndarray of shape (14,)
+        In the logarithm of how many mates a node has, over their mean.
     spread : ndarray of shape (12, 12)
         Covariance over classes of what nodes see.
     """
 
     middle: Rate
     scale: Rate
-    weights: Rate
-    usual: Rate
+    shares: Rate
+    sizes: Rate
     spread: Rate
 
     @classmethod
@@ -106,10 +114,10 @@ class Mates:
         some = [rng.permutation(m)[:CLASS_ROWS] for m in world.members]
         within = [distances(rows[m], rows[m]) for m in some]
         known = np.quantile(np.concatenate([d[np.triu_indices(len(d), 1)] for d in within]), LEVELS)
-        seen, true = [], []
+        seen, true, counts = [], [], []
         spread, pairs = np.zeros((len(RANKS), len(RANKS))), 0
         for _ in range(CROWDS):
-            crowd, labels = _crowd(world, rng)
+            crowd, labels = draw_crowd(world, rng)
             anchors = min(len(crowd), ANCHORS)
             d = distances(rows[crowd[:anchors]], rows[crowd])
             mine = labels[:anchors, None] == labels
@@ -118,24 +126,28 @@ class Mates:
             size = np.bincount(labels)
             count = max(float((size * (size - 1)).sum() / len(labels)), 1.0)
             last = len(crowd) - 2
-            x = _see(_nearest(d, count, last), count, last, known)
+            x = see(nearest_few(d, count, last), count, last, known)
             social = mine.any(1)
             within_known = [((d < q) & mine).sum(1)[social] for q in known]
             seen.append(x[social])
             true.append(np.stack(within_known, 1) / mine.sum(1, keepdims=True)[social])
+            counts.append(mine.sum(1)[social] / count)
             off = x[:, :-1] - x[:, :-1].mean(0)
             same = mine[:, :anchors].astype(np.float64)
             spread += off.T @ same @ off  # of two nodes of a class: what they have in common
             pairs += int(same.sum())
         x, y = np.concatenate(seen), np.concatenate(true)
-        middle, scale, usual = x.mean(0), x.std(0) + 1e-4, y.mean(0)
+        middle, scale = x.mean(0), x.std(0) + 1e-4
         z = (x - middle) / scale
-        penalty = RIDGE * len(z) * np.eye(z.shape[1])
-        weights = np.linalg.solve(z.T @ z + penalty, z.T @ (y - usual))
-        return cls(middle, scale, weights, usual, _positive(spread / max(pairs, 1)))
+        shares, sizes = regress_shares(z, y), regress_numbers(z, np.concatenate(counts))
+        return cls(middle, scale, shares, sizes, _positive(spread / max(pairs, 1)))
 
-    def expect(self, seen: Rate) -> Rate:
-        """Return the share of class mates within each quantile (r, 24) that nodes seem to have.
+    def expect(self, seen: Rate) -> tuple[Rate, Rate]:
+        """Return what nodes seem to be, by what they see.
+
+        A share is not linear in what is seen, and should not be: of nodes that differ much, more
+        have hardly any mate within a distance, or nearly all, than of nodes that are alike. So the
+        curve of many classes is wider than that of few, and means over nodes tell it.
 
         Parameters
         ----------
@@ -144,10 +156,13 @@ class Mates:
 
         Returns
         -------
-        shares : ndarray of shape (r, 24)
-            Not bounded by 0 and 1: their mean is what counts.
+        odds : ndarray of shape (r, 24)
+            Log-odds of a class mate being within each quantile.
+        sizes : ndarray of shape (r,)
+            Logarithm of how many class mates there are, over their mean.
         """
-        return ((seen - self.middle) / self.scale).clip(-5, 5) @ self.weights + self.usual
+        z = ((seen - self.middle) / self.scale).clip(-5, 5)
+        return linear(z, self.shares), linear(z, self.sizes)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return everything as arrays, by name, for a model file."""
@@ -157,10 +172,8 @@ class Mates:
     def correct(
         self,
         nodes: Floats,
-        looking: Floats,
         reference: Reference,
         log_priors: Rate,
-        rows: int,
         rng: np.random.Generator,
     ) -> Correction:
         """Correct D_cal's curve by what nodes of a graph see.
@@ -168,17 +181,13 @@ class Mates:
         Parameters
         ----------
         nodes : ndarray of shape (n, D)
-            Unit vectors, in random order.
-        looking : ndarray of shape (a, n)
-            Distances from some nodes to all; below 0 from a node to itself.
+            Unit vectors, in random order: the first `LOOKING` look at all.
         reference : Reference
-            D_cal.
+            D_cal, all of whose rows look.
         log_priors : ndarray of shape (c,)
             Candidates: each says how many class mates a node has.
-        rows : int
-            How many of D_cal's rows look, at most.
         rng : Generator
-            Chooses them and their class mates.
+            Chooses class mates that are out of sight.
 
         Returns
         -------
@@ -186,7 +195,7 @@ class Mates:
             For each candidate; in between those that are a step apart, it is interpolated.
         """
         labels = reference.labels
-        chosen = rng.permutation(np.flatnonzero(np.bincount(labels)[labels] > 1))[:rows]
+        chosen = np.flatnonzero(np.bincount(labels)[labels] > 1)
         mates = np.bincount(labels)[labels[chosen]] - 1
         if len(np.unique(labels[chosen])) < 2 or mates.mean() < FEWEST_MATES:
             nothing = np.zeros(len(log_priors))
@@ -194,7 +203,8 @@ class Mates:
         crossing = distances(reference.rows[chosen], nodes)
         crossing[crossing < SAME] = NEVER  # rows of D_cal that are nodes
         crossing.sort(axis=1)
-        looking = np.where(looking < 0, np.float32(NEVER), looking)
+        looking = distances(nodes[:LOOKING], nodes)
+        np.fill_diagonal(looking, NEVER)  # from a node to itself
         own = to_mates(reference.rows, labels, chosen)
         code = np.unique(labels[chosen], return_inverse=True)[1]
         known = reference.quantiles
@@ -221,20 +231,25 @@ class Mates:
         strangers = max(crowd - 1 - round(count), 1)
         count, last = max(count, 1.0), max(int(0.9 * strangers), 1)
         enough = int((32 + 1.2 * min(RANKS[-1] * count, last)) * n / strangers)
-        mates = _thin(beside.own, part, beside.lots)
-        others = _thin(beside.crossing[:, :enough], strangers / n, beside.other_lots)
-        theirs = _nearest(np.concatenate([mates, others], 1), count, last)
+        mates = thin(beside.own, part, beside.lots)
+        others = thin(beside.crossing[:, :enough], strangers / n, beside.other_lots)
+        others = nearest_few(np.concatenate([mates, others], 1), count, last)
         whole = crowd == n
-        ours = beside.ordered if whole else _nearest(beside.looking[:, :crowd], count, last)
-        seen, by_row = (_see(near, count, last, known) for near in (ours, theirs))
-        expected = self.expect(by_row)
+        near = beside.ordered if whole else nearest_few(beside.looking[:, :crowd], count, last)
+        seen, by_row = (see(d, count, last, known) for d in (near, others))
+        (ours, sizes), (theirs, their_sizes) = self.expect(seen), self.expect(by_row)
         weight = np.bincount(beside.code)
-        slope, open_ = _slope(_by_class(expected, beside.code), beside.true, weight)
-        change = slope * (self.expect(seen).mean(0) - expected.mean(0))
-        differ = (seen.mean(0) - by_row.mean(0))[:-1]
+        slope, open_ = _slope(_by_class(share_of(theirs), beside.code), beside.true, weight)
+        # Where D_cal's classes differ in size, those of the set are likely to.
+        differ = float(np.log(beside.mates).var())
+        heavy, heavy_rows = (_weights(x, differ / (differ + SIZES)) for x in (sizes, their_sizes))
+        level = _level(slope * theirs, heavy_rows)
+        change = heavy @ share_of(slope * ours + level)
+        change -= heavy_rows @ share_of(slope * theirs + level)
+        apart = (seen.mean(0) - by_row.mean(0))[:-1]
         worth = 1 / (beside.code.max() + 1) + min(np.exp(log_prior), 0.5)
         usual = self.spread * worth + FAINT * np.eye(len(RANKS))
-        evidence = -0.5 * float(differ @ np.linalg.solve(usual, differ))
+        evidence = -0.5 * float(apart @ np.linalg.solve(usual, apart))
         return _moved(known, LEVELS + change) - known, open_, evidence
 
 
@@ -274,59 +289,23 @@ class _Beside(NamedTuple):
     other_lots: Floats
 
 
-def _crowd(world: World, rng: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Draw rows of D_train, some or all of its classes, whole or thinned, in random order."""
-    members = world.members
-    for _ in range(20):
-        count = len(members) if rng.random() < 0.5 else log_uniform(rng, 3, max(len(members), 3))
-        classes = rng.permutation(len(members))[:count]
-        part = 1.0 if rng.random() < 0.3 else np.exp(rng.uniform(np.log(0.05), 0))
-        rows = np.concatenate([members[c] for c in classes])
-        labels = np.repeat(np.arange(len(classes)), [len(members[c]) for c in classes])
-        kept = rng.permutation(np.flatnonzero(rng.random(len(rows)) < part))[:NODES]
-        if len(kept) >= FEWEST and np.bincount(labels[kept]).max() > 1:
-            return rows[kept], labels[kept]
-    everything = np.concatenate(members)
-    labels = np.repeat(np.arange(len(members)), [len(m) for m in members])
-    kept = rng.permutation(len(everything))[:NODES]
-    return everything[kept], labels[kept]
+def _weights(sizes: Rate, part: float) -> Rate:
+    """Return what rows count for, as a curve counts pairs: adds up to 1.
 
-
-def _nearest(d: Floats, count: float, last: int) -> Floats:
-    """Return the smallest distances of each row, ascending: as many as `_see` needs."""
-    most = int(min(RANKS[-1] * count, last)) + 2
-    if 4 * most < d.shape[1]:  # or else to sort everything is faster
-        d = np.partition(d, most - 1, axis=1)[:, :most]
-    return np.sort(d, axis=1)
-
-
-def _thin(d: Floats, part: float, lots: Floats) -> Floats:
-    """Return distances with all but a part of them out of sight."""
-    if part > 0.995:  # nearly all make no difference
-        return d
-    return np.where(lots[:, : d.shape[1]] < part, d, np.float32(NEVER))
-
-
-def _see(near: Floats, count: float, last: int, known: Rate) -> Rate:
-    """Return what rows see (r, 13): log distances at ranks, over D_cal's median; how many mates.
-
-    Parameters
-    ----------
-    near : ndarray of shape (r, k)
-        Distances to others, ascending.
-    count : float
-        How many class mates they have.
-    last : int
-        Rank beyond which nobody is sure to be.
-    known : ndarray of shape (24,)
-        Quantiles of same-class distances.
+    Dense neighbourhoods pass for large classes, so sizes are believed in part.
     """
-    ranks = np.clip(RANKS * count, 1, last) - 1
-    low = np.floor(ranks).astype(int)
-    high = np.minimum(low + 1, near.shape[1] - 1)
-    below, above = (np.log(near[:, at].clip(1e-3, 2)) for at in (low, high))
-    seen = below + (ranks - low) * (above - below) - np.log(max(known[len(known) // 2], 1e-3))
-    return np.column_stack([seen, np.full(len(near), np.log(count))])
+    weights = number_of(part * sizes)
+    return np.asarray(weights / weights.sum(), np.float64)
+
+
+def _level(odds: Rate, weights: Rate) -> Rate:
+    """Return what to add to log-odds (r, 24) for their shares to have `LEVELS` as means, nearly."""
+    level = np.zeros(odds.shape[1])
+    for _ in range(3):
+        found = share_of(odds + level)
+        slope = weights @ (found * (1 - found)) + 1e-3
+        level += ((LEVELS - weights @ found) / slope).clip(-1, 1)
+    return level
 
 
 def _by_class(values: Rate, code: NDArray[Any]) -> Rate:
