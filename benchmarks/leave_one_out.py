@@ -66,7 +66,7 @@ class Read:
         """Let a model read a test set."""
         asked = model._look(test.unlabelled()).asked
         truth = rate_to_quantiles(og.OperatingCurve.from_labels(test).tpr)
-        return cls(model, asked, model.readout_.read(asked), truth)
+        return cls(model, asked, model.readout_.read(asked, model.reference_), truth)
 
     def error(self) -> float:
         """Return the error of the quantiles with the constants of the moment, over D_cal's."""

@@ -36,10 +36,11 @@ OTHERS["and LIFE 1.2"] = OTHERS["OVERSHOOT 0"] | {"LIFE": 1.2}
 def true_and_read(model: og.OpenGCN, test: og.EmbeddingSet) -> NDArray[np.float64]:
     """Return the mean move of a set (3,): true, and as the mild and the hard school read it."""
     read = Read.of(model, test)
+    reference = read.model.reference_
     size = np.bincount(test.codes)
     prior = (size * (size - 1)).sum() / (len(test) * (len(test) - 1))
-    moves, *_ = read.model.readout_.read(replace(read.asked, hint=prior))
-    known = read.model.reference_.quantiles
+    moves, *_ = read.model.readout_.read(replace(read.asked, hint=prior), reference)
+    known = reference.quantiles
     said = (known * np.expm1(moves[:2, 0])).mean(1)
     return np.array([(read.truth - known).mean(), *said])
 

@@ -124,6 +124,18 @@ def test_every_node_looks_once(
     assert len(set(corrected)) == times
 
 
+def test_of_a_large_set_dcal_stands_in(model: og.OpenGCN, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But not where its own rows are in the set, nor of a small set, where it would take long."""
+    test = TEST.unlabelled()
+    assert model._look(test).asked.stand_ins == []
+    before = model.estimate(test)
+    monkeypatch.setattr(rehearsed, "LOOKING", 500)
+    assert len(model._look(test).asked.stand_ins) == 2
+    assert model.estimate(test) != before
+    some = np.concatenate([test.embeddings, model.reference_.rows[:30]])
+    assert model._look(og.EmbeddingSet(some)).asked.stand_ins == []
+
+
 def test_labels_and_order_do_not_matter(model: og.OpenGCN) -> None:
     assert model.estimate(TEST) == model.estimate(TEST.embeddings)
     turned = TEST.subset(np.random.default_rng(0).permutation(len(TEST)))

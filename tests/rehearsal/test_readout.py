@@ -122,7 +122,7 @@ def test_a_set_that_dcal_cannot_look_at_is_read_as_usual(
     seen = look(examples, 0, strange=1.2)
     nothing = replace(seen, among=np.full_like(seen.among, np.nan))
     usual = replace(seen, among=model.middle[-len(seen.among) :])
-    one, two = (model.read(ask([v], 4096, 0.01)) for v in (nothing, usual))
+    one, two = (model.read(ask([v], 4096, 0.01), reference(examples, 0)) for v in (nothing, usual))
     for part, other in zip(one, two, strict=True):
         np.testing.assert_allclose(part, other, atol=1e-5)
         assert np.isfinite(part).all()
@@ -289,9 +289,26 @@ def test_the_same_seed_gives_the_same(examples: Examples, model: Readout) -> Non
 def test_more_views_of_a_set_are_averaged(examples: Examples, model: Readout) -> None:
     views = [look(examples, e) for e in (0, 1)]
     asked = [ask(seen, 4096, 0.01) for seen in (views, views[:1], views[1:])]
-    both, *singles = (model.read(a) for a in asked)
+    both, *singles = (model.read(a, reference(examples, 0)) for a in asked)
     for together, *alone in zip(both, *singles, strict=True):
         np.testing.assert_allclose(together, (alone[0] + alone[1]) / 2, atol=1e-3)
+
+
+@pytest.mark.parametrize(("classes", "part"), [(10, 0.25), (1000, 0.495)])
+def test_what_is_read_of_stand_ins_is_taken_off_the_last_school(
+    examples: Examples, model: Readout, classes: int, part: float
+) -> None:
+    """In part: the more classes D_cal has, the more."""
+    known = replace(reference(examples, 0), classes=classes)
+    asked = ask([look(examples, 0)], 4096, 0.01)
+    stand_ins = [look(examples, e) for e in (1, 2)]
+    before, errors, priors = model.read(asked, known)
+    after, *others = model.read(replace(asked, stand_ins=stand_ins), known)
+    lopsided = model.read(ask(stand_ins, 4096, 0.01), known)[0][2, -1]  # of what D_cal suggests
+    np.testing.assert_array_equal(after[:2], before[:2])
+    np.testing.assert_allclose(before[2] - after[2], np.tile(part * lopsided, (25, 1)), atol=1e-4)
+    np.testing.assert_array_equal(others[0], errors)
+    np.testing.assert_array_equal(others[1], priors)
 
 
 def test_it_learns_from_another_world_and_keeps_what_it_knew(

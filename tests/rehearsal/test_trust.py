@@ -11,7 +11,6 @@ from opengcn.rehearsal.trust import (
     EVIDENCE,
     LEAST,
     LIFE,
-    SHAPE,
     SHIFT,
     Reading,
     Weighed,
@@ -88,19 +87,6 @@ def test_where_nothing_has_shifted_the_corrected_curve_stands_for_dcal() -> None
     only = believed(0.06, 0.04, error=10.0, chance=0.01, corrected=correction(0.02, 0.3))
     assert only.moves[0, 0] == pytest.approx(0.02, abs=1e-3)
     assert only.deviations[0] == pytest.approx(0.3 * CORRECTED * 0.04, rel=0.2)
-
-
-def test_the_shape_of_a_reading_counts_for_less_than_its_mean() -> None:
-    """Where nothing has shifted; after a shift there is nothing else to go by."""
-    bent = np.linspace(-0.01, 0.01, 24)
-    said = Reading(0.02 + bent[None], np.array([TYPICAL]))
-    still, moved = (
-        weigh(said, said, correction(0.0, 0.3), 0.04, np.array([chance])).moves[0]
-        for chance in (1e-12, 1 - 1e-12)
-    )
-    for moves, part in ((still, SHAPE), (moved, 1.0)):
-        tilt = (moves[-1] - moves[0]) / 0.02
-        assert tilt == pytest.approx(part * moves.mean() / 0.02, rel=1e-6)
 
 
 def test_after_a_shift_there_is_no_correction() -> None:

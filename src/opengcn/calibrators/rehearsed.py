@@ -24,6 +24,7 @@ from opengcn.rehearsal.mates import LOOKING, Correction, Mates
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.readout import Prediction, Readout
 from opengcn.rehearsal.reference import Reference, quantiles_to_rate, reference_curve
+from opengcn.rehearsal.stand_ins import see_stand_ins
 from opengcn.rehearsal.worlds import World
 from opengcn.threads import one_blas_thread
 
@@ -176,6 +177,7 @@ class RehearsedOpenGCN(OpenGCN):
             graphs = 1
         log_priors = candidates(suggested, prior)
         seen: list[View] = []
+        stand_ins: list[View] = []
         corrections: list[Correction] = []
         with one_blas_thread():
             for _ in range(graphs):
@@ -187,9 +189,14 @@ class RehearsedOpenGCN(OpenGCN):
                     corrections.append(
                         self.mates_.correct(chosen, self.reference_, log_priors, rng)
                     )
+                    # Rows of D_cal that are in the set would be their own neighbours.
+                    if nodes > LOOKING and not seen[-1].found:
+                        found = see_stand_ins(chosen, self.reference_, log_priors[-1], rng)
+                        stand_ins += [] if found is None else [found]
         correction = Correction(*(np.mean(part, 0) for part in zip(*corrections, strict=True)))
         below = _share_below(EmbeddingSet(rows))
-        return Look(test.source, Asked(seen, nodes, correction, suggested, prior), below, copies)
+        asked = Asked(seen, nodes, correction, suggested, prior, stand_ins)
+        return Look(test.source, asked, below, copies)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         reference, readout = self.reference_, self.readout_

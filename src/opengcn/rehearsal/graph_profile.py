@@ -236,7 +236,9 @@ def reach_of(nodes: int) -> int:
     return min(max(20, min(80, round(0.02 * nodes))), nodes - 1)
 
 
-def profile_graph(nodes: Floats, rng: np.random.Generator) -> GraphProfile:
+def profile_graph(
+    nodes: Floats, rng: np.random.Generator, *, looking: int | None = None
+) -> GraphProfile:
     """Describe a graph.
 
     Parameters
@@ -245,6 +247,8 @@ def profile_graph(nodes: Floats, rng: np.random.Generator) -> GraphProfile:
         Unit vectors, 8 <= n <= 4,096, in random order, or class by class as rehearsals are.
     rng : Generator
         Chooses the anchors.
+    looking : int or None, default None
+        From how many of the nodes, the first ones, it may be looked; None for all.
 
     Returns
     -------
@@ -254,7 +258,7 @@ def profile_graph(nodes: Floats, rng: np.random.Generator) -> GraphProfile:
     described = Described(nodes)
     k = described.reach
     n = len(nodes)
-    anchors = rng.permutation(n)[:ANCHORS]
+    anchors = rng.permutation(n if looking is None else looking)[:ANCHORS]
     d = _from(nodes, anchors)
     mean = _mean(d)
     described.take(anchors, d)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from opengcn.rehearsal.examples import View
 from opengcn.rehearsal.mates import Correction
@@ -26,6 +26,9 @@ class Asked:
         Its share of same-class pairs, the prior, were its classes as large as D_cal's.
     hint : float or None
         Its prior, if a user has said so.
+    stand_ins : list of View
+        Of graphs with D_cal's rows in the place of nodes, as many class mates as `hint` or
+        `suggested` says: see `opengcn.rehearsal.stand_ins`. None of a small set.
     """
 
     seen: list[View]
@@ -33,3 +36,4 @@ class Asked:
     correction: Correction
     suggested: float
     hint: float | None = None
+    stand_ins: list[View] = field(default_factory=list)

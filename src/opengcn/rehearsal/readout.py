@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from opengcn.rehearsal.candidates import candidates, plausible
 from opengcn.rehearsal.episodes import Kind
-from opengcn.rehearsal.examples import Examples
+from opengcn.rehearsal.examples import Examples, View
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.reader import Reader, given_inputs
 from opengcn.rehearsal.reference import Reference
@@ -19,6 +19,9 @@ from opengcn.threads import one_blas_thread
 
 __all__ = ["Prediction", "Readout"]
 
+# What is read of D_cal's rows in the place of nodes should be nothing. This part of it is taken off
+# readings of the nodes, if D_cal has many classes; of so few, half as much: they are a sample too.
+LOPSIDED, MANY = 0.5, 10
 FEW, ENOUGH = 2.0, 3000  # error of the readout where few pairs are seen, over their square root
 # The band, the same for all data sets (docs/default.md): factors on how far candidates of the
 # prior differ, and on what few classes in the set leave open.
@@ -149,16 +152,18 @@ class Readout:
         prediction : Prediction
             The mean over candidates of the prior.
         """
-        return self.judge(*self.read(asked), reference, asked)
+        return self.judge(*self.read(asked, reference), reference, asked)
 
     @one_blas_thread()
-    def read(self, asked: Asked) -> tuple[Rate, Rate, Rate]:
+    def read(self, asked: Asked, reference: Reference) -> tuple[Rate, Rate, Rate]:
         """Let each school read the graphs of a set.
 
         Parameters
         ----------
         asked : Asked
             The set.
+        reference : Reference
+            D_cal.
 
         Returns
         -------
@@ -169,19 +174,25 @@ class Readout:
         log_priors : ndarray of shape (s,)
             What the graphs show each of the prior.
         """
-        features = np.stack([np.concatenate([v.features, v.among]) for v in asked.seen])
+        log_priors = candidates(asked.suggested, asked.hint)
+        said = [self._said(school, asked.seen, log_priors) for school in self.schools]
+        moves, errors, read = (np.stack(one) for one in zip(*said, strict=True))
+        if asked.stand_ins:  # of which the last school should read that they are D_cal's
+            lopsided = self._said(self.schools[-1], asked.stand_ins, log_priors[-1:])[0]
+            part = LOPSIDED * reference.classes / (reference.classes + MANY)
+            moves[-1] -= part * lopsided
+        return moves, errors, np.minimum(read, 0.0)
+
+    def _said(self, school: Reader, seen: list[View], log_priors: Rate) -> tuple[Rate, Rate, Rate]:
+        """Return what a school says of views, on average, for each candidate of the prior."""
+        features = np.stack([np.concatenate([v.features, v.among]) for v in seen])
         features = np.where(np.isnan(features), self.middle, features)
-        bounds = np.stack([view.bounds for view in asked.seen])[:, None]
-        given = given_inputs(candidates(asked.suggested, asked.hint), bounds)
-        said = []
-        for school in self.schools:
-            part = slice(school.features.shape[1])  # `among` is for the last one alone
-            standard = self.middle[part], self.scale[part]
-            said.append(school.read(features[:, part], given, standard))
-        moves, errors, log_priors = (
-            np.stack([r.mean(0) for r in one]) for one in zip(*said, strict=True)
-        )
-        return moves, errors, np.minimum(log_priors, 0.0)
+        bounds = np.stack([view.bounds for view in seen])[:, None]
+        part = slice(school.features.shape[1])  # `among` is for the last one alone
+        standard = self.middle[part], self.scale[part]
+        said = school.read(features[:, part], given_inputs(log_priors, bounds), standard)
+        moves, errors, read = (one.mean(0) for one in said)
+        return moves, errors, read
 
     def judge(
         self, moves: Rate, errors: Rate, read: Rate, reference: Reference, asked: Asked

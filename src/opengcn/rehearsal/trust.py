@@ -25,9 +25,6 @@ NEARER = 0.005  # by so much nearer to D_cal, a reading counts 2.7 times as much
 DOUBT = 1.0  # error of a reading over how far mild and hard ones are from it, after a shift
 # Error of D_cal's corrected curve: over what classes leave open, and over the correction.
 CORRECTED, BENT = 2.0, 0.4
-# Of how a reading differs from that in shape, what counts: readings are too low for the largest
-# same-class distances on most real sets, and the corrected curve is not.
-SHAPE = 0.6
 EVIDENCE = 0.35  # weight of how D_cal's rows differ from nodes, and how far they are, for a prior
 # How much farther, in logarithms, rows of D_cal are from a set than its own strangers are from each
 # other: if it has not shifted, up to the choice of classes; if it has.
@@ -175,7 +172,7 @@ def weigh(
     bent = BENT * _size(correction.moves)
     near = np.minimum(np.hypot(CORRECTED * correction.open_ * own, bent), own)
     means, variances = zip(
-        _between(correction.moves, near, _milder(still, correction.moves)),
+        _between(correction.moves, near, still),
         _between(np.zeros_like(moved.moves), np.full_like(near, SHIFT), moved),
         strict=True,
     )
@@ -195,13 +192,6 @@ def weigh(
     # classes always differ in more ways than D_train's.
     likely = chances + np.stack([EVIDENCE * correction.evidence, -(far**2) / (2 * SHIFT**2)])
     return Weighed(expected, np.sqrt(open_), np.logaddexp(*likely))
-
-
-def _milder(reading: Reading, moves: Rate) -> Reading:
-    """Return a reading that differs from a correction by less in its shape than in its mean."""
-    apart = reading.moves - moves
-    mean = apart.mean(1, keepdims=True)
-    return Reading(moves + mean + SHAPE * (apart - mean), reading.errors)
 
 
 def _between(centre: Rate, error: Rate, reading: Reading) -> tuple[Rate, Rate]:
