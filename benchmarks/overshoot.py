@@ -39,7 +39,7 @@ def true_and_read(model: og.OpenGCN, test: og.EmbeddingSet) -> NDArray[np.float6
     reference = read.model.reference_
     size = np.bincount(test.codes)
     prior = (size * (size - 1)).sum() / (len(test) * (len(test) - 1))
-    moves, *_ = read.model.readout_.read(replace(read.asked, hint=prior), reference)
+    moves, *_ = read.model.readout_.read(replace(read.asked, hint=prior, stand_ins=[]), reference)
     known = reference.quantiles
     said = (known * np.expm1(moves[:2, 0])).mean(1)
     return np.array([(read.truth - known).mean(), *said])

@@ -11,6 +11,7 @@ from opengcn.rehearsal.candidates import GRID
 from opengcn.rehearsal.mates import (
     Correction,
     Mates,
+    _believed,
     _by_class,
     _level,
     _moved,
@@ -245,6 +246,44 @@ def test_where_classes_differ_in_size_pairs_count_and_not_nodes(
     by_pairs = wrong()
     monkeypatch.setattr("opengcn.rehearsal.mates.SIZES", 1e9)
     assert by_pairs < 0.9 * wrong()
+
+
+def test_of_classes_of_one_size_all_nodes_count_alike(
+    mates: Mates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reference = Reference.of_rows(*classes(6, 20, seed=3))
+    before = correct(mates, reference).moves
+    monkeypatch.setattr("opengcn.rehearsal.mates.SIZES", 1e9)
+    np.testing.assert_allclose(correct(mates, reference).moves, before)
+
+
+def test_sizes_are_believed_as_far_as_dcal_s_differ() -> None:
+    rng = np.random.default_rng(0)
+    size = np.exp(rng.standard_normal(200)).clip(0.1) * 30
+    mates = np.repeat(size, size.astype(int) + 1)
+    much = _believed(mates, 0.0)
+    assert much > 0.6
+    assert _believed(2 * mates, 0.0) == pytest.approx(much)
+    # Half of the rows of equal classes are left out: they differ by chance alone.
+    left = rng.binomial(30, 0.5, 500)
+    assert (
+        _believed(np.repeat(left - 1, left), 0.5) < 0.05 < _believed(np.repeat(left - 1, left), 0)
+    )
+
+
+def test_the_slope_of_dcal_s_classes_counts(mates: Mates, monkeypatch: pytest.MonkeyPatch) -> None:
+    reference = Reference.of_rows(*classes(6, 20, seed=3))
+    sizes = []
+    for slope in (0.5, 1.5):
+        monkeypatch.setattr("opengcn.rehearsal.mates._slope", lambda *_, s=slope: (s, 0.3))
+        sizes.append(np.abs(correct(mates, reference).moves).mean())
+    assert sizes[1] > 1.3 * sizes[0]
+
+
+def test_what_nobody_has_seen_is_cut_off(mates: Mates) -> None:
+    far, edge = (mates.expect(mates.middle[None] + k * mates.scale) for k in (1e3, 5))
+    for one, other in zip(far, edge, strict=True):
+        np.testing.assert_allclose(one, other)
 
 
 def test_weights_add_up_and_follow_sizes() -> None:

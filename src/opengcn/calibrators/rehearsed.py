@@ -31,6 +31,7 @@ from opengcn.threads import one_blas_thread
 __all__ = ["RehearsedOpenGCN"]
 
 GRAPHS, MORE, LARGE = 4, 8, 2048  # of a test set that are read, of a large one; their mean counts
+SMALL = 1024  # nodes of a graph in which D_cal does not stand in: it would take long, and not pay
 COUNTED = 16_384  # rows of the test set whose pairs are counted for TNR
 FEWEST = 8  # rows that a graph needs
 OWN = 4  # rehearsals on D_train for each on D_cal
@@ -68,8 +69,10 @@ class RehearsedOpenGCN(OpenGCN):
     graph shows without labels (distances to neighbours and to theirs, shared neighbours, how
     near D_cal's rows come, and what these see among the nodes with their class mates), and
     Gaussian processes learn from that how far each quantile of the same-class distances lies
-    from D_cal's. TNR is that of all pairs, less the estimated same-class pairs among them. See
-    docs/default.md for the reasons and the figures.
+    from D_cal's. Where nothing has shifted, D_cal's curve is corrected for the choice of its
+    classes, and readings by what is read of D_cal's rows in the place of nodes. TNR is that of all
+    pairs, less the estimated same-class pairs among them. See docs/default.md for the reasons and
+    the figures.
 
     Parameters
     ----------
@@ -180,17 +183,18 @@ class RehearsedOpenGCN(OpenGCN):
         stand_ins: list[View] = []
         corrections: list[Correction] = []
         with one_blas_thread():
-            for _ in range(graphs):
-                # In random order: that of a set may have to do with its classes.
-                chosen = rows[rng.permutation(len(rows))[:nodes]]
+            # In random order: that of a set may have to do with its classes.
+            order = rng.permutation(len(rows))
+            for graph in range(graphs):
+                chosen = rows[_turn(order, graph, rng)[:nodes]]
                 profile = profile_graph(chosen, rng)
                 seen.append(view(chosen, profile, self.reference_, rng))
-                if len(corrections) * LOOKING < nodes:  # or else every node has looked
+                if graph * LOOKING < nodes:  # or else every node has looked
                     corrections.append(
                         self.mates_.correct(chosen, self.reference_, log_priors, rng)
                     )
                     # Rows of D_cal that are in the set would be their own neighbours.
-                    if nodes > LOOKING and not seen[-1].found:
+                    if nodes > SMALL and not seen[-1].found:
                         found = see_stand_ins(chosen, self.reference_, log_priors[-1], rng)
                         stand_ins += [] if found is None else [found]
         correction = Correction(*(np.mean(part, 0) for part in zip(*corrections, strict=True)))
@@ -232,6 +236,12 @@ class RehearsedOpenGCN(OpenGCN):
         self.cal_curve_ = OperatingCurve(tpr, tnr, "exact")
         self.mates_ = Mates(*(arrays.pop(f"mates.{field.name}") for field in fields(Mates)))
         self.readout_ = Readout.of_arrays(arrays)
+
+
+def _turn(order: NDArray[Any], graph: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Return an order in which others come first in each graph, as long as there are any."""
+    first = slice(graph * LOOKING, (graph + 1) * LOOKING)
+    return np.concatenate([order[first], rng.permutation(np.delete(order, first))])
 
 
 def _tell(look: Look, found: Prediction) -> OperatingCurve:

@@ -123,7 +123,7 @@ def view(
     nodes : ndarray of shape (n, D)
         Unit vectors.
     profile : GraphProfile
-        Of the same nodes.
+        Of the same nodes, or of as many with D_cal's rows in the place of some.
     reference : Reference
         D_cal.
     rng : Generator

@@ -268,8 +268,9 @@ def profile_graph(
     around = theirs.reshape(len(anchors), -1, theirs.shape[1]).mean(1)
     overlap = _overlap(anchors, near, their_near.reshape(len(anchors), -1, k), n, k)
     by_node = np.concatenate([own, around, overlap], 1)
-    few = nodes.shape[1] <= len(anchors)
-    variance = described.variance if few else _spectrum(nodes[anchors])
+    some = anchors if looking is None else rng.permutation(n)[:ANCHORS]
+    few = nodes.shape[1] <= len(some)
+    variance = described.variance if few else _spectrum(nodes[some])
     total = max(float(variance.sum()), 1e-12)
     top = np.zeros(3)
     top[-min(3, len(variance)) :] = variance[-3:] / total

@@ -6,7 +6,7 @@ other. So where nothing has shifted, D_cal's rows are put among the nodes, with 
 as nodes have, and as much as nodes then look as if their mates were nearer than those of D_cal's
 rows, as much are they: a regression estimator, with a control variate that is known for both. What
 D_train has taught may make the correction too small or too large, but not lopsided, as long as
-nodes have as many mates as is said, and classes are of about one size.
+nodes have as many mates as is said.
 """
 
 from __future__ import annotations
@@ -211,7 +211,8 @@ class Mates:
         true = _by_class(np.stack([(own < q).sum(1) for q in known], 1) / mates[:, None], code)
         lots = (rng.random(d.shape, np.float32) for d in (own, crossing))
         ordered = np.sort(looking, axis=1)
-        beside = _Beside(looking, ordered, own, mates, crossing, code, known, true, *lots)
+        believed = _believed(mates, 1 - len(labels) / reference.size)
+        beside = _Beside(looking, ordered, own, mates, crossing, code, known, true, believed, *lots)
         at = _steps(log_priors, len(nodes))
         found = zip(*(self._correct_for(p, beside) for p in at), strict=True)
         moves, parts, evidence = (np.array(part) for part in found)
@@ -233,19 +234,17 @@ class Mates:
         enough = int((32 + 1.2 * min(RANKS[-1] * count, last)) * n / strangers)
         mates = thin(beside.own, part, beside.lots)
         others = thin(beside.crossing[:, :enough], strangers / n, beside.other_lots)
-        others = nearest_few(np.concatenate([mates, others], 1), count, last)
+        theirs = nearest_few(np.concatenate([mates, others], 1), count, last)
         whole = crowd == n
         near = beside.ordered if whole else nearest_few(beside.looking[:, :crowd], count, last)
-        seen, by_row = (see(d, count, last, known) for d in (near, others))
-        (ours, sizes), (theirs, their_sizes) = self.expect(seen), self.expect(by_row)
+        seen, by_row = (see(d, count, last, known) for d in (near, theirs))
+        (odds, sizes), (row_odds, row_sizes) = self.expect(seen), self.expect(by_row)
         weight = np.bincount(beside.code)
-        slope, open_ = _slope(_by_class(share_of(theirs), beside.code), beside.true, weight)
-        # Where D_cal's classes differ in size, those of the set are likely to.
-        differ = float(np.log(beside.mates).var())
-        heavy, heavy_rows = (_weights(x, differ / (differ + SIZES)) for x in (sizes, their_sizes))
-        level = _level(slope * theirs, heavy_rows)
-        change = heavy @ share_of(slope * ours + level)
-        change -= heavy_rows @ share_of(slope * theirs + level)
+        slope, open_ = _slope(_by_class(share_of(row_odds), beside.code), beside.true, weight)
+        heavy, heavy_rows = (_weights(x, beside.believed) for x in (sizes, row_sizes))
+        level = _level(slope * row_odds, heavy_rows)
+        change = heavy @ share_of(slope * odds + level)
+        change -= heavy_rows @ share_of(slope * row_odds + level)
         apart = (seen.mean(0) - by_row.mean(0))[:-1]
         worth = 1 / (beside.code.max() + 1) + min(np.exp(log_prior), 0.5)
         usual = self.spread * worth + FAINT * np.eye(len(RANKS))
@@ -272,6 +271,8 @@ class _Beside(NamedTuple):
         D_cal's quantiles.
     true : ndarray of shape (K, 24)
         Shares of class mates within them, by class.
+    believed : float
+        How far to believe what is seen of sizes: see `_believed`.
     lots, other_lots : ndarray of shape (r, k), (r, n)
         In [0, 1), which decide who is out of sight when there are fewer; the same for all
         candidates, so that these differ by nothing else.
@@ -285,8 +286,19 @@ class _Beside(NamedTuple):
     code: NDArray[np.int64]
     known: Rate
     true: Rate
+    believed: float
     lots: Floats
     other_lots: Floats
+
+
+def _believed(mates: NDArray[Any], left_out: float) -> float:
+    """Return how far to believe what is seen of sizes, in [0, 1).
+
+    Where D_cal's classes differ in size, those of the set are likely to. If a part of D_cal's
+    rows is left out, its classes differ by chance as well, by about as much as is taken off.
+    """
+    differ = max(float(np.log(mates).var() - (left_out / mates).mean()), 0.0)
+    return differ / (differ + SIZES)
 
 
 def _weights(sizes: Rate, part: float) -> Rate:

@@ -28,7 +28,7 @@ class Asked:
         Its prior, if a user has said so.
     stand_ins : list of View
         Of graphs with D_cal's rows in the place of nodes, as many class mates as `hint` or
-        `suggested` says: see `opengcn.rehearsal.stand_ins`. None of a small set.
+        `suggested` says: see `opengcn.rehearsal.stand_ins`. Empty for a small set.
     """
 
     seen: list[View]

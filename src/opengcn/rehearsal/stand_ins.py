@@ -31,40 +31,40 @@ def see_stand_ins(
     Parameters
     ----------
     nodes : ndarray of shape (n, D)
-        Unit vectors.
+        Unit vectors, in random order.
     reference : Reference
         D_cal.
     log_prior : float
         Logarithm of the share of same-class pairs.
     rng : Generator
-        Chooses rows and nodes.
+        Chooses rows.
 
     Returns
     -------
     seen : View or None
         None where D_cal has too few rows, or too few of a class.
     """
-    graph = _graph(nodes, reference.labels, np.exp(log_prior) * (len(nodes) - 1), rng)
+    graph = _graph(len(nodes), reference.labels, np.exp(log_prior) * (len(nodes) - 1), rng)
     if graph is None:
         return None
-    rows, others = graph
-    rest = nodes[rng.permutation(len(nodes))[:others]]
-    profile = profile_graph(np.concatenate([reference.rows[rows], rest]), rng, looking=len(rows))
-    return view(nodes, profile, reference, rng)
+    rows, n = graph
+    stand_ins = np.concatenate([reference.rows[rows], nodes[: n - len(rows)]])
+    profile = profile_graph(stand_ins, rng, looking=len(rows))
+    return view(nodes[:n], profile, reference, rng)  # as many nodes as the graph has
 
 
 def _graph(
-    nodes: Floats, labels: NDArray[np.int64], mates: float, rng: np.random.Generator
+    nodes: int, labels: NDArray[np.int64], mates: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], int] | None:
-    """Return which of D_cal's rows are in the graph, and how many nodes."""
+    """Return which of D_cal's rows are in the graph, in random order, and how large it is."""
     size = np.bincount(labels)
     part = mates / max(float((size * (size - 1)).sum() / size.sum()), 1e-9)
-    n = len(nodes) if part <= 1 else int(len(nodes) / part)  # fewer nodes have fewer mates
-    kept = np.flatnonzero(rng.random(len(labels)) < part)
+    n = nodes if part <= 1 else int(nodes / part)  # fewer nodes have fewer mates
+    kept = rng.permutation(np.flatnonzero(rng.random(len(labels)) < part))
     # Whole classes, so that rows keep their mates.
     classes = rng.permutation(len(size))
     count = np.bincount(labels[kept], minlength=len(size))[classes]
     kept = kept[np.isin(labels[kept], classes[np.cumsum(count) <= MOST * n])]
-    if n < LEAST * len(nodes) or len(kept) < FEWEST:
+    if n < LEAST * nodes or len(kept) < FEWEST:
         return None
-    return kept, n - len(kept)
+    return kept, n
