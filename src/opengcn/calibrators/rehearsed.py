@@ -189,7 +189,7 @@ class RehearsedOpenGCN(OpenGCN):
                 chosen = rows[_turn(order, graph, rng)[:nodes]]
                 profile = profile_graph(chosen, rng)
                 seen.append(view(chosen, profile, self.reference_, rng))
-                if graph * LOOKING < nodes:  # or else every node has looked
+                if graph * LOOKING < len(rows):  # or else every row has looked
                     corrections.append(
                         self.mates_.correct(chosen, self.reference_, log_priors, rng)
                     )
