@@ -10,7 +10,9 @@ from opengcn.rehearsal.trust import (
     CORRECTED,
     EVIDENCE,
     LEAST,
+    LEVEL,
     LIFE,
+    OF_CLASSES,
     SHIFT,
     Reading,
     Weighed,
@@ -167,6 +169,36 @@ def test_evidence_is_how_alike_rows_are_or_how_small_a_shift() -> None:
     by_size = [evidence(far, 0, 1 - 1e-9) for far in (0.0, 0.1, 0.3)]
     assert by_size[0] > by_size[1] + 0.1 > by_size[2] + 0.5
     assert evidence(0.3, -4, 1 - 1e-12) == pytest.approx(evidence(0.3, -8, 1 - 1e-12))
+
+
+def test_a_level_draws_the_corrected_curve_to_it_and_tells_candidates_apart() -> None:
+    still = Reading(np.outer([0.0, 0.05], np.ones(24)), np.full(2, TYPICAL))
+    curve, nothing = correction(0.02, 0.3, count=2), np.full(2, 1e-9)
+    plain = weigh(still, still, curve, 0.04, nothing)
+    level = weigh(still, still, curve, 0.04, nothing, 0.05)
+    assert (level.moves.mean(1) > plain.moves.mean(1)).all()
+    assert (level.moves.mean(1) < 0.05).all()
+    assert (level.deviations < plain.deviations).all()
+    error = np.hypot(LEVEL, OF_CLASSES * 0.04)
+    more = level.evidence[1] - level.evidence[0]
+    assert more == pytest.approx(EVIDENCE * (0.05 / error) ** 2 / 2)
+    assert plain.evidence[1] == pytest.approx(plain.evidence[0], abs=1e-6)
+
+
+def test_a_level_keeps_the_shape_of_the_curve() -> None:
+    shape = np.linspace(-0.01, 0.01, 24)
+    curve = Correction(shape[None], np.array([0.3]), np.zeros(1))
+    unsure = Reading(np.zeros((1, 24)), np.array([5.0]))
+    found = weigh(unsure, unsure, curve, 0.04, np.array([1e-9]), 0.03).moves[0]
+    np.testing.assert_allclose(found - found.mean(), shape, atol=1e-4)
+    assert 0 < found.mean() < 0.03
+
+
+def test_after_a_shift_a_level_says_nothing() -> None:
+    sure = np.array([1 - 1e-12])
+    still, moved = reading(0.0), reading(0.2)
+    with_it, without = (weigh(still, moved, correction(), 0.02, sure, v) for v in (0.1, None))
+    np.testing.assert_allclose(with_it.moves, without.moves, atol=1e-6)
 
 
 def test_errors_are_no_evidence() -> None:

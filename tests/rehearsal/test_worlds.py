@@ -61,3 +61,16 @@ def test_ease_tells_rows_that_look_like_another_class() -> None:
         assert ease[labels == c].std() == pytest.approx(1, abs=1e-4)
     alone = World.of(og.EmbeddingSet(X[:10], labels[:10]), np.random.default_rng(0))
     assert (alone.ease == 0).all()
+
+
+def test_telling_is_the_share_of_variance_between_classes() -> None:
+    data = labelled(12, 9)
+    parts = World.of(data, np.random.default_rng(0))
+    along = (parts.images @ parts.axes).astype(np.float64)
+    for axis in range(16):
+        within = sum(along[m, axis].var(ddof=1) * len(m) for m in parts.members)
+        share = 1 - within / np.square(along[:, axis]).sum()
+        assert parts.telling[axis] == pytest.approx(max(share, 0), abs=1e-4)
+    X = np.random.default_rng(0).standard_normal((400, 8))
+    nothing = World.of(og.EmbeddingSet(X, np.arange(400) % 40), np.random.default_rng(0))
+    assert nothing.telling.max() < 0.15  # by chance

@@ -20,6 +20,7 @@ from opengcn.rehearsal.candidates import candidates
 from opengcn.rehearsal.episodes import NODES
 from opengcn.rehearsal.examples import Examples, View, rehearse, view
 from opengcn.rehearsal.graph_profile import ANCHORS, profile_graph
+from opengcn.rehearsal.level import Level
 from opengcn.rehearsal.mates import LOOKING, Correction, Mates
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.readout import Prediction, Readout
@@ -92,6 +93,8 @@ class RehearsedOpenGCN(OpenGCN):
         What the rehearsals have taught.
     mates_ : Mates
         How the nearness of class mates shows, by D_train.
+    level_ : Level
+        Which directions tell classes apart, by D_train.
     reference_ : Reference
         D_cal in short, with up to 1,024 of its rows.
     cal_curve_ : OperatingCurve
@@ -122,7 +125,7 @@ class RehearsedOpenGCN(OpenGCN):
         self.reference_ = Reference.of(cal, self.cal_curve_, rng)
         key = (self.seed, self.episodes)
         learned = remembered(train, ("rehearsed", *key), lambda: self._learn(train))
-        examples, self.mates_ = learned
+        examples, self.mates_, self.level_ = learned
         own = remembered(cal, ("rehearsed as D_cal", *key), lambda: self._rehearse_own(cal))
         if own is None:
             warnings.warn(
@@ -135,10 +138,11 @@ class RehearsedOpenGCN(OpenGCN):
             cal, ("readout", examples), lambda: Readout.learn(examples, own, self.seed)
         )
 
-    def _learn(self, train: EmbeddingSet) -> tuple[Examples, Mates]:
+    def _learn(self, train: EmbeddingSet) -> tuple[Examples, Mates, Level]:
         """Return what depends on D_train alone."""
         world = World.of(train, np.random.default_rng(self.seed))
-        return rehearse(world, self.episodes, self.seed), Mates.learn(world, self.seed)
+        examples = rehearse(world, self.episodes, self.seed)
+        return examples, Mates.learn(world, self.seed), Level.learn(world)
 
     def _rehearse_own(self, cal: EmbeddingSet) -> Examples | None:
         """Return rehearsals on D_cal, if it is large enough for them."""
@@ -185,6 +189,7 @@ class RehearsedOpenGCN(OpenGCN):
         with one_blas_thread():
             # In random order: that of a set may have to do with its classes.
             order = rng.permutation(len(rows))
+            level = self.level_.of(rows[order[:nodes]], self.reference_)
             for graph in range(graphs):
                 chosen = rows[_turn(order, graph, rng)[:nodes]]
                 profile = profile_graph(chosen, rng)
@@ -199,7 +204,7 @@ class RehearsedOpenGCN(OpenGCN):
                         stand_ins += [] if found is None else [found]
         correction = Correction(*(np.mean(part, 0) for part in zip(*corrections, strict=True)))
         below = _share_below(EmbeddingSet(rows))
-        asked = Asked(seen, nodes, correction, suggested, prior, stand_ins)
+        asked = Asked(seen, nodes, correction, suggested, prior, level, stand_ins)
         return Look(test.source, asked, below, copies)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -212,7 +217,8 @@ class RehearsedOpenGCN(OpenGCN):
             "error": reference.error,
         }
         mates = {f"mates.{name}": array for name, array in self.mates_.arrays().items()}
-        return header, readout.arrays() | mates | {
+        level = {f"level.{name}": array for name, array in self.level_.arrays().items()}
+        return header, readout.arrays() | mates | level | {
             "reference.quantiles": reference.quantiles,
             "reference.negatives": reference.negatives,
             "reference.rows": reference.rows,
@@ -235,6 +241,7 @@ class RehearsedOpenGCN(OpenGCN):
         tpr, tnr = arrays.pop("cal_curve")
         self.cal_curve_ = OperatingCurve(tpr, tnr, "exact")
         self.mates_ = Mates(*(arrays.pop(f"mates.{field.name}") for field in fields(Mates)))
+        self.level_ = Level(*(arrays.pop(f"level.{field.name}") for field in fields(Level)))
         self.readout_ = Readout.of_arrays(arrays)
 
 

@@ -26,6 +26,9 @@ class Asked:
         Its share of same-class pairs, the prior, were its classes as large as D_cal's.
     hint : float or None
         Its prior, if a user has said so.
+    level : float or None
+        How much larger its same-class distances are than D_cal's, on average, by the directions
+        in which it varies: see `opengcn.rehearsal.level`.
     stand_ins : list of View
         Of graphs with D_cal's rows in the place of nodes, as many class mates as `hint` or
         `suggested` says: see `opengcn.rehearsal.stand_ins`. Empty for a small set.
@@ -36,4 +39,5 @@ class Asked:
     correction: Correction
     suggested: float
     hint: float | None = None
+    level: float | None = None
     stand_ins: list[View] = field(default_factory=list)

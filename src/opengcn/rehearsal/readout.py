@@ -227,7 +227,7 @@ class Readout:
             Reading(said.moves, np.hypot(said.errors, few))
             for said in (alone(moves[2], errors[2]), agree(moves[:2], errors[:2]))
         )
-        believed = weigh(still, moved, asked.correction, reference.error, chance)
+        believed = weigh(still, moved, asked.correction, reference.error, chance, asked.level)
         shown = chance * read[:2].mean() + (1 - chance) * read[2]
         likely = plausible(log_priors, shown, asked, 1 - chance[-1]) + believed.evidence + far
         weights = np.exp(likely - np.logaddexp.reduce(likely))

@@ -37,6 +37,9 @@ class World:
         that keeps its shape, and keeps the covariance of the whole.
     spread : ndarray of shape (D,)
         Standard deviation along each principal axis.
+    telling : ndarray of shape (D,)
+        Share of the variance along each principal axis that is between classes: how well it
+        tells them apart.
     other_axes : ndarray of shape (D, D)
         A random orthonormal basis, in columns.
     ease : ndarray of shape (n,)
@@ -49,6 +52,7 @@ class World:
     members: tuple[Ints, ...]
     axes: Floats
     spread: Floats
+    telling: Floats
     other_axes: Floats
     ease: Floats
 
@@ -78,8 +82,9 @@ class World:
         images = X - centre
         variance, axes = np.linalg.eigh(images.T @ images / np.float32(max(len(images), 1)))
         spread = np.sqrt(np.maximum(variance, 0))
+        telling = _telling(images @ axes, members)
         other = np.linalg.qr(rng.standard_normal(axes.shape))[0].astype(np.float32)
-        return cls(centre, images, members, axes, spread, other, _ease(images, members))
+        return cls(centre, images, members, axes, spread, telling, other, _ease(images, members))
 
     @property
     def dim(self) -> int:
@@ -124,6 +129,13 @@ def _some_rows(codes: NDArray[Any], rng: np.random.Generator) -> Ints:
     first = np.flatnonzero(np.r_[True, np.diff(codes[rows]) > 0])
     rank = np.arange(len(rows)) - np.repeat(first, np.diff(np.r_[first, len(rows)]))
     return np.sort(rows[rank < max(2, ROWS // len(first))])
+
+
+def _telling(along: Floats, members: tuple[Ints, ...]) -> Floats:
+    """Return the attribute of that name, from images (n, D) along the axes."""
+    within = sum(along[own].var(0, ddof=1, dtype=np.float64) * len(own) for own in members)
+    variance = np.maximum(np.square(along, dtype=np.float64).sum(0), 1e-12)
+    return np.asarray((1 - within / variance).clip(0, 1), np.float32)
 
 
 def _ease(images: Floats, members: tuple[Ints, ...]) -> Floats:

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import opengcn as og
+from opengcn.rehearsal import level as module
+from opengcn.rehearsal.level import Level
+from opengcn.rehearsal.reference import Reference
+from opengcn.rehearsal.worlds import World
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+D = 24
+
+
+def classes(
+    count: int, size: int, seed: int, *, width: float = 0.5, apart: float = 1.0
+) -> tuple[Floats, Ints]:
+    """Return classes that differ along the first eight axes, and vary along all."""
+    rng = np.random.default_rng(seed)
+    means = np.zeros((count, D))
+    means[:, :8] = apart * rng.standard_normal((count, 8))
+    X = np.repeat(means, size, axis=0) + width * rng.standard_normal((count * size, D))
+    X[:, -1] += 3  # not all round the sphere
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return X.astype(np.float32), np.repeat(np.arange(count), size)
+
+
+def learned(rotation: Floats | None = None) -> Level:
+    X, y = classes(60, 20, seed=0)
+    if rotation is not None:
+        X = X @ rotation
+    return Level.learn(World.of(og.EmbeddingSet(X, y), np.random.default_rng(0)))
+
+
+LEVEL = learned()
+CAL = Reference.of_rows(*classes(30, 20, seed=1))
+
+
+def truth(X: Floats, y: Ints) -> float:
+    """Return how much larger same-class distances are than D_cal's."""
+    return float(Reference.of_rows(X, y).quantiles.mean() - CAL.quantiles.mean())
+
+
+def found(X: Floats) -> float:
+    level = LEVEL.of(X, CAL)
+    assert level is not None
+    return level
+
+
+def test_wider_classes_are_seen() -> None:
+    """Most of it: half of what is between classes counts as well, and has not changed."""
+    assert found(classes(60, 20, seed=2)[0]) == pytest.approx(0, abs=0.02)
+    for width in (0.4, 0.65):
+        X, y = classes(60, 20, seed=2, width=width)
+        assert 0.5 < found(X) / truth(X, y) < 1
+
+
+def test_neither_rows_nor_classes_matter() -> None:
+    X, _ = classes(200, 20, seed=3, width=0.65)
+    rng = np.random.default_rng(0)
+    for rows in (rng.permutation(4000)[:400], np.arange(400)):  # two of a class; twenty classes
+        assert found(X[rows]) == pytest.approx(found(X), abs=0.03)
+
+
+def test_it_lies_between_weaker_axes_and_closer_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Class means half as far apart: 1 is right about that, and 0 takes some for tighter classes."""
+    X, y = classes(200, 20, seed=4, apart=0.5)
+    at = {}
+    for part in (0.0, 0.5, 1.0):
+        monkeypatch.setattr(module, "MEANS_ALONE", part)
+        at[part] = float(learned().of(X, CAL) or 0)
+    assert at[0.0] < at[0.5] < at[1.0]
+    assert at[1.0] == pytest.approx(truth(X, y), abs=0.03)
+
+
+def test_rotations_change_nothing() -> None:
+    rotation = np.linalg.qr(np.random.default_rng(5).standard_normal((D, D)))[0].astype(np.float32)
+    X, _ = classes(40, 10, seed=6)
+    cal = classes(30, 20, seed=1)
+    turned = Reference.of_rows(cal[0] @ rotation, cal[1])
+    assert learned(rotation).of(X @ rotation, turned) == pytest.approx(found(X), abs=1e-3)
+
+
+def test_it_is_the_variance_along_each_axis_added_up() -> None:
+    X, _ = classes(10, 7, seed=7)
+    centred = X - X.mean(0)
+    slow = 0.0
+    for row in centred.astype(np.float64):
+        slow += float(row @ row)
+        for axis, weight in zip(LEVEL.axes.T, LEVEL.weights, strict=True):
+            slow -= weight * float(row @ axis) ** 2
+    assert LEVEL._within(centred, len(X)) == pytest.approx(slow / len(X), rel=1e-4)
+
+
+def test_of_many_axes_the_telling_ones_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "AXES", 8)
+    few = learned()
+    assert few.axes.shape == (D, 8)
+    np.testing.assert_allclose(np.square(few.axes[:8]).sum(0), 1, atol=0.1)  # of the first eight
+    X, _ = classes(60, 20, seed=2, width=0.65)
+    assert few.of(X, CAL) == pytest.approx(found(X), abs=0.02)
+
+
+def test_a_dcal_that_cannot_tell_says_nothing() -> None:
+    X, y = classes(30, 20, seed=1)
+    one_each = Reference(CAL.quantiles, CAL.negatives, 30, 1.0, X[::20], y[::20], 30)
+    assert LEVEL.of(X, one_each) is None
+    one_class = Reference(CAL.quantiles, CAL.negatives, 1, 20.0, X[:20], y[:20], 20)
+    assert LEVEL.of(X, one_class) is None
+
+
+def test_strange_sets_stay_within_bounds() -> None:
+    same = np.repeat(CAL.rows[:1], 50, axis=0)
+    assert found(same) == pytest.approx(-2 / 3 * CAL.quantiles.mean(), rel=1e-3)
+    round_ = np.random.default_rng(0).standard_normal((500, D)).astype(np.float32)
+    round_ /= np.linalg.norm(round_, axis=1, keepdims=True)
+    assert 0 < found(round_) <= 2 * CAL.quantiles.mean()
