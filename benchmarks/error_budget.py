@@ -5,8 +5,8 @@
 For each test set: the error of D_cal's own quantiles of same-class distances (the choice of its
 classes, and the shift), and over it the errors of the estimate, of the same without the correction
 of D_cal's curve, of both when the share of same-class pairs is given, of the corrected curve
-alone, and how far estimates from other graphs of the same set differ (sampling). Means over
-splits. Fitted models are kept in --models.
+alone, without what directions of variance say, and how far estimates from other graphs of the same
+set differ (sampling). Means over splits. Fitted models are kept in --models.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ COLUMNS = (
     "prior given",
     "prior given, without the correction",
     "corrected curve alone, prior given",
+    "without the level",
     "sampling",
 )
 
@@ -63,6 +64,7 @@ def budget(model: Any, test: og.EmbeddingSet) -> list[float]:
         estimate(model, given),
         estimate(model, without_correction(given)),
         known + given.correction.moves[0],
+        estimate(model, replace(asked, level=None)),
     ]
     again = []
     for seed in range(1, GRAPHS + 1):
@@ -76,7 +78,13 @@ def budget(model: Any, test: og.EmbeddingSet) -> list[float]:
 def main() -> None:
     """Print the table."""
     given = arguments(__doc__)
-    print("| test set | D_cal | " + " | ".join(COLUMNS) + " |\n|---|---:" + "|---:" * 6 + "|")
+    print(
+        "| test set | D_cal | "
+        + " | ".join(COLUMNS)
+        + " |\n|---|---:"
+        + "|---:" * len(COLUMNS)
+        + "|"
+    )
     for name in (name for names in FAMILIES.values() for name in names):
         data = open_data(given.data / f"{name}.npz" if name else None)
         found: dict[str, list[list[float]]] = {}

@@ -137,6 +137,16 @@ def test_of_a_large_set_dcal_stands_in(model: og.OpenGCN, monkeypatch: pytest.Mo
     assert model._look(og.EmbeddingSet(some)).asked.stand_ins == []
 
 
+def test_the_directions_of_the_set_are_asked(model: Any) -> None:
+    known = {"prior": 0.02}
+    for size, hint in ((len(TEST), {}), (12, {}), (len(TEST), known)):
+        some = TEST.subset(np.arange(size))
+        level = model._look(some, **hint).asked.level
+        told = model.level_.of(some.embeddings, model.reference_, hint.get("prior", 0.0))
+        assert level == pytest.approx(told, abs=1e-6)
+        assert abs(level) > 1e-4
+
+
 def test_labels_and_order_do_not_matter(model: og.OpenGCN) -> None:
     assert model.estimate(TEST) == model.estimate(TEST.embeddings)
     turned = TEST.subset(np.random.default_rng(0).permutation(len(TEST)))

@@ -59,6 +59,42 @@ def test_wider_classes_are_seen() -> None:
         assert 0.5 < found(X) / truth(X, y) < 1
 
 
+def test_dcal_may_be_small_or_uneven() -> None:
+    """On average over D_cals of one world, a set of that world is as far apart as they are."""
+    X, y = classes(400, 20, seed=8)
+    test, rng = X[4000:], np.random.default_rng(0)
+    for sizes in ([5] * 4, [20] + [3] * 8):
+        off = []
+        for _ in range(40):
+            chosen = rng.permutation(200)[: len(sizes)]
+            rows = np.concatenate(
+                [20 * c + np.arange(s) for c, s in zip(chosen, sizes, strict=True)]
+            )
+            cal = Reference.of_rows(X[rows], np.unique(y[rows], return_inverse=True)[1])
+            level = LEVEL.of(test, cal)
+            assert level is not None
+            off.append(level)
+        assert np.mean(off) == pytest.approx(0, abs=0.02)
+
+
+def test_a_handful_of_rows_is_not_put_too_low() -> None:
+    X, _ = classes(300, 1, seed=9)
+    rng = np.random.default_rng(0)
+    assert np.mean([found(X[rng.permutation(300)[:8]]) for _ in range(60)]) == pytest.approx(
+        found(X), abs=0.02
+    )
+
+
+def test_few_classes_that_are_known_are_not_put_too_low() -> None:
+    off = dict.fromkeys((0.0, 0.5), 0.0)
+    for seed in range(20):
+        X, y = classes(2, 100, seed=50 + seed)
+        for prior in off:
+            off[prior] += (float(LEVEL.of(X, CAL, prior) or 0) - truth(X, y)) / 20
+    assert off[0.0] < off[0.5] < 0.02
+    assert abs(off[0.5]) < 0.7 * abs(off[0.0])
+
+
 def test_neither_rows_nor_classes_matter() -> None:
     X, _ = classes(200, 20, seed=3, width=0.65)
     rng = np.random.default_rng(0)
@@ -100,6 +136,7 @@ def test_of_many_axes_the_telling_ones_are_kept(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(module, "AXES", 8)
     few = learned()
     assert few.axes.shape == (D, 8)
+    assert few.axes.flags.c_contiguous  # as a file has them: products are the same to the bit
     np.testing.assert_allclose(np.square(few.axes[:8]).sum(0), 1, atol=0.1)  # of the first eight
     X, _ = classes(60, 20, seed=2, width=0.65)
     assert few.of(X, CAL) == pytest.approx(found(X), abs=0.02)
@@ -109,6 +146,9 @@ def test_a_dcal_that_cannot_tell_says_nothing() -> None:
     X, y = classes(30, 20, seed=1)
     one_each = Reference(CAL.quantiles, CAL.negatives, 30, 1.0, X[::20], y[::20], 30)
     assert LEVEL.of(X, one_each) is None
+    few = Reference.of_rows(*classes(4, 4, seed=1))
+    assert LEVEL.of(X, few) is None
+    assert LEVEL.of(X, Reference.of_rows(*classes(4, 5, seed=1))) is not None
     one_class = Reference(CAL.quantiles, CAL.negatives, 1, 20.0, X[:20], y[:20], 20)
     assert LEVEL.of(X, one_class) is None
 

@@ -329,3 +329,12 @@ def test_it_learns_from_another_world_and_keeps_what_it_knew(
 
     assert wrong(taught, new) < 0.95 * wrong(model, new)
     assert wrong(taught, examples) < 1.5 * wrong(model, examples)
+
+
+def test_a_level_moves_the_estimate(model: Readout, examples: Examples) -> None:
+    asked, known = ask([look(examples, 5, 1.2)], 400, 0.02), reference(examples, 5)
+    low, none, high = (
+        model.predict(replace(asked, level=level), known).quantiles.mean()
+        for level in (-0.1, None, 0.1)
+    )
+    assert low < none < high

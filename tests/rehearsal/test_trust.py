@@ -10,10 +10,10 @@ from opengcn.rehearsal.trust import (
     CORRECTED,
     EVIDENCE,
     LEAST,
-    LEVEL,
     LIFE,
-    OF_CLASSES,
     SHIFT,
+    VARIED,
+    VARIED_CLASSES,
     Reading,
     Weighed,
     agree,
@@ -179,7 +179,7 @@ def test_a_level_draws_the_corrected_curve_to_it_and_tells_candidates_apart() ->
     assert (level.moves.mean(1) > plain.moves.mean(1)).all()
     assert (level.moves.mean(1) < 0.05).all()
     assert (level.deviations < plain.deviations).all()
-    error = np.hypot(LEVEL, OF_CLASSES * 0.04)
+    error = np.hypot(VARIED, VARIED_CLASSES * 0.04)
     more = level.evidence[1] - level.evidence[0]
     assert more == pytest.approx(EVIDENCE * (0.05 / error) ** 2 / 2)
     assert plain.evidence[1] == pytest.approx(plain.evidence[0], abs=1e-6)
@@ -192,6 +192,25 @@ def test_a_level_keeps_the_shape_of_the_curve() -> None:
     found = weigh(unsure, unsure, curve, 0.04, np.array([1e-9]), 0.03).moves[0]
     np.testing.assert_allclose(found - found.mean(), shape, atol=1e-4)
     assert 0 < found.mean() < 0.03
+
+
+def test_a_level_joins_the_corrected_curve_as_its_error_says() -> None:
+    """The product of two normal densities: nothing is read, and nothing has shifted."""
+    own, unsure = 0.04, reading(0.0, 50.0)
+    found = weigh(unsure, unsure, correction(0.0, 0.3), own, np.array([1e-9]), 0.03)
+    near, error = CORRECTED * 0.3 * own, np.hypot(VARIED, VARIED_CLASSES * own)
+    assert found.moves.mean() == pytest.approx(0.03 * near**2 / (near**2 + error**2), rel=1e-3)
+    assert found.deviations[0] == pytest.approx((near**-2 + error**-2) ** -0.5, rel=1e-3)
+
+
+def test_a_level_that_agrees_does_not_speak_for_a_shift() -> None:
+    """How far the correction itself may go from D_cal has nothing to do with it."""
+    still, moved, curve = reading(0.06), reading(0.3), correction(0.06, 0.2)
+    plain, level = (
+        weigh(still, moved, curve, 0.02, np.array([0.3]), v).moves.mean() for v in (None, 0.06)
+    )
+    assert level == pytest.approx(plain, abs=0.01)
+    assert level < plain + 1e-3
 
 
 def test_after_a_shift_a_level_says_nothing() -> None:

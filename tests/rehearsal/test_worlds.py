@@ -74,3 +74,11 @@ def test_telling_is_the_share_of_variance_between_classes() -> None:
     X = np.random.default_rng(0).standard_normal((400, 8))
     nothing = World.of(og.EmbeddingSet(X, np.arange(400) % 40), np.random.default_rng(0))
     assert nothing.telling.max() < 0.15  # by chance
+
+
+def test_axes_without_variance_tell_nothing() -> None:
+    """More dimensions than rows: along most axes there is nothing but rounding."""
+    X = np.random.default_rng(0).standard_normal((60, 200))
+    parts = World.of(og.EmbeddingSet(X, np.arange(60) // 6), np.random.default_rng(0))
+    assert (parts.telling[parts.spread < 1e-4 * parts.spread.max()] == 0).all()
+    assert (parts.telling > 0).sum() < 60

@@ -189,7 +189,7 @@ class RehearsedOpenGCN(OpenGCN):
         with one_blas_thread():
             # In random order: that of a set may have to do with its classes.
             order = rng.permutation(len(rows))
-            level = self.level_.of(rows[order[:nodes]], self.reference_)
+            level = self.level_.of(rows[order[:nodes]], self.reference_, prior or 0.0)
             for graph in range(graphs):
                 chosen = rows[_turn(order, graph, rng)[:nodes]]
                 profile = profile_graph(chosen, rng)

@@ -2,7 +2,7 @@
 
 Some directions tell classes apart, others show pose, light and background, and D_train knows
 which is which. So much of a set's variance as lies along the latter is within classes: it tells
-how large same-class distances are, without a neighbour being looked at. It does not matter how
+how large same-class distances are, without a neighbour being looked at. It hardly matters how
 many classes there are, nor how few rows, where neighbours tell little.
 """
 
@@ -26,6 +26,7 @@ AXES = 256  # that are looked along: those with most of the variance between cla
 MEANS_ALONE = 0.5
 LEAST = 0.02  # part of the variance that is within classes at any rate
 LIMIT = 3.0  # times that distances are larger or smaller, at most
+FEWEST = 16  # rows that D_cal has beyond one of each class
 
 Floats = NDArray[np.float32]
 Rate = NDArray[np.float64]
@@ -65,9 +66,10 @@ class Level:
         # With this factor, variance that is all between classes, as D_train's is, counts for 0.
         alone = between.sum() / max(float(telling @ between), 1e-12) if between.any() else 1.0
         most = np.sort(np.argsort(-between, kind="stable")[:AXES])
-        return cls(world.axes[:, most], (1 + MEANS_ALONE * (alone - 1)) * telling[most])
+        axes = np.ascontiguousarray(world.axes[:, most])  # as in a file, to the bit
+        return cls(axes, (1 + MEANS_ALONE * (alone - 1)) * telling[most])
 
-    def of(self, nodes: Floats, reference: Reference) -> float | None:
+    def of(self, nodes: Floats, reference: Reference, prior: float = 0.0) -> float | None:
         """Return how much larger same-class distances are in a set than in D_cal.
 
         Parameters
@@ -76,6 +78,10 @@ class Level:
             Unit vectors of the set.
         reference : Reference
             D_cal.
+        prior : float, default 0
+            Share of same-class pairs, if it is known. Means of few classes differ less from their
+            own mean than from that of all classes: the set lacks this share of the variance
+            between classes, and is put too low if nobody says so.
 
         Returns
         -------
@@ -84,17 +90,18 @@ class Level:
         """
         rows, code = reference.rows, np.unique(reference.labels, return_inverse=True)[1]
         size = np.bincount(code)
-        if len(size) < 2 or len(rows) < 2 * len(size):
+        n, spare = len(rows), len(rows) - len(size)
+        if len(size) < 2 or spare < FEWEST:
             return None
         means = np.zeros((len(size), rows.shape[1]))
         np.add.at(means, code, rows)
         means /= size[:, None]
-        within = self._within(rows - means[code], len(rows) - len(size))
-        everything = self._within(rows - rows.mean(0), len(rows))
-        # Of few classes, means differ less from their own mean than from that of all classes.
-        known = max(within + (everything - within) * len(size) / (len(size) - 1), 1e-9)
-        seen = self._within(nodes - nodes.mean(0), len(nodes))
-        ratio = np.sqrt(seen / known).clip(1 / LIMIT, LIMIT)
+        within = self._within(rows - means[code], spare)
+        everything = self._within(rows - rows.mean(0), n - 1)
+        between = (everything - within) * (n - 1) / (n - np.square(size).sum() / n)
+        known = within + max(between, 0.0) * (1 - prior)
+        seen = self._within(nodes - nodes.mean(0), len(nodes) - 1)
+        ratio = min(max(np.sqrt(seen / known), 1 / LIMIT), LIMIT)
         return float((ratio - 1) * reference.quantiles.mean())
 
     def _within(self, centred: NDArray[Any], count: int) -> float:

@@ -26,7 +26,7 @@ DOUBT = 1.0  # error of a reading over how far mild and hard ones are from it, a
 # Error of D_cal's corrected curve: over what classes leave open, and over the correction.
 CORRECTED, BENT = 2.0, 0.4
 # Error of what the directions say in which a set varies: of distances, and over D_cal's own.
-LEVEL, OF_CLASSES = 0.006, 0.7
+VARIED, VARIED_CLASSES = 0.006, 0.7
 EVIDENCE = 0.35  # weight of how D_cal's rows differ from nodes, and how far they are, for a prior
 # How much farther, in logarithms, rows of D_cal are from a set than its own strangers are from each
 # other: if it has not shifted, up to the choice of classes; if it has.
@@ -167,7 +167,7 @@ def weigh(
         Of a shift: see `shifted`.
     level : float or None, default None
         Mean of the differences from D_cal's quantiles, if nothing has shifted, by the directions
-        in which the set varies: see `opengcn.rehearsal.level`.
+        in which the set varies: see `opengcn.rehearsal.level`. The same for all candidates.
 
     Returns
     -------
@@ -178,14 +178,15 @@ def weigh(
     bent = BENT * _size(correction.moves)
     near = np.minimum(np.hypot(CORRECTED * correction.open_ * own, bent), own)
     centre, alike = correction.moves, correction.evidence
-    if level is not None:  # which is the same for all candidates
-        error = np.hypot(LEVEL, OF_CLASSES * own)
+    joined = near
+    if level is not None:
+        error = np.hypot(VARIED, VARIED_CLASSES * own)
         alike = alike - ((still.moves.mean(1) - level) / error) ** 2 / 2
         part = near**2 / (near**2 + error**2)
         centre = centre + (part * (level - centre.mean(1)))[:, None]
-        near = near * np.sqrt(1 - part)
+        joined = near * np.sqrt(1 - part)
     means, variances = zip(
-        _between(centre, near, still),
+        _between(centre, joined, still),
         _between(np.zeros_like(moved.moves), np.full_like(near, SHIFT), moved),
         strict=True,
     )
@@ -193,7 +194,7 @@ def weigh(
     chances = np.log([1 - chance, chance])
     # Without a shift the reading is near the corrected curve, and that is near D_cal's: a large
     # correction speaks for a shift, in so far as there was anything to go by.
-    usual = _log_normal(_size(still.moves - centre), near**2 + still.errors**2)
+    usual = _log_normal(_size(still.moves - centre), joined**2 + still.errors**2)
     corrected, either = _size(correction.moves), own**2 + near**2
     strange = either + (SHIFT * (1 - correction.open_)) ** 2
     usual += _log_normal(corrected, either) - _log_normal(corrected, strange)
@@ -201,7 +202,7 @@ def weigh(
     odds = np.exp(odds - np.logaddexp(*odds))
     expected = (odds[..., None] * means).sum(0)
     open_ = (odds * (np.stack(variances) + _size(means - expected) ** 2)).sum(0)
-    # How D_cal's rows differ from nodes, and readings from the level, tells candidates apart.
+    # How D_cal's rows differ from nodes, and readings from their level, tells candidates apart.
     # Within one it tells nothing: real classes always differ in more ways than D_train's.
     likely = chances + np.stack([EVIDENCE * alike, -(far**2) / (2 * SHIFT**2)])
     return Weighed(expected, np.sqrt(open_), np.logaddexp(*likely))

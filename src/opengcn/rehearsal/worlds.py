@@ -15,6 +15,7 @@ __all__ = ["World", "unit_vector"]
 
 ROWS = 32_768  # of D_train that are kept: a few hundred classes are plenty to rehearse on
 BLOCK = 1024  # rows that are compared with all classes at once
+EMPTY = 1e-8  # variance along an axis, over the largest one, that is none: single precision
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -133,9 +134,15 @@ def _some_rows(codes: NDArray[Any], rng: np.random.Generator) -> Ints:
 
 def _telling(along: Floats, members: tuple[Ints, ...]) -> Floats:
     """Return the attribute of that name, from images (n, D) along the axes."""
-    within = sum(along[own].var(0, ddof=1, dtype=np.float64) * len(own) for own in members)
-    variance = np.maximum(np.square(along, dtype=np.float64).sum(0), 1e-12)
-    return np.asarray((1 - within / variance).clip(0, 1), np.float32)
+    within, variance = np.zeros((2, along.shape[1]))
+    for own in members:
+        rows = along[own].astype(np.float64)
+        within += rows.var(0, ddof=1) * len(own)
+        variance += np.square(rows).sum(0)
+    # Where there is no variance, what rounding leaves of it goes with the class.
+    some = variance > EMPTY * variance.max()
+    share = 1 - within / np.where(some, variance, 1)
+    return np.where(some, share.clip(0, 1), 0).astype(np.float32)
 
 
 def _ease(images: Floats, members: tuple[Ints, ...]) -> Floats:
