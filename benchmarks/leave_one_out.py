@@ -45,7 +45,7 @@ GRID = {
     (trust, "OVERSHOOT"): (0.0, 0.2),
     (trust, "DOUBT"): (1.0, 1.4),
     (trust, "CORRECTED"): (1.0, 2.0, 3.0),
-    (trust, "VARIED_CLASSES"): (0.5, 0.7, 1.5),
+    (trust, "VARIED_CLASSES"): (0.5, 1.0, 2.0),
     (trust, "EVIDENCE"): (0.1, 0.35, 1.0),
     (trust, "STILL"): (0.03, 0.06),
     (candidates, "ERROR"): (1.5, 2.2),

@@ -26,7 +26,7 @@ DOUBT = 1.0  # error of a reading over how far mild and hard ones are from it, a
 # Error of D_cal's corrected curve: over what classes leave open, and over the correction.
 CORRECTED, BENT = 2.0, 0.4
 # Error of what the directions say in which a set varies: of distances, and over D_cal's own.
-VARIED, VARIED_CLASSES = 0.006, 0.7
+VARIED, VARIED_CLASSES = 0.006, 1.0
 EVIDENCE = 0.35  # weight of how D_cal's rows differ from nodes, and how far they are, for a prior
 # How much farther, in logarithms, rows of D_cal are from a set than its own strangers are from each
 # other: if it has not shifted, up to the choice of classes; if it has.
