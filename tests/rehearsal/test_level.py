@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 import opengcn as og
 from opengcn.rehearsal import level as module
-from opengcn.rehearsal.level import Level
+from opengcn.rehearsal.level import Level, Said
 from opengcn.rehearsal.reference import Reference
 from opengcn.rehearsal.worlds import World
 
@@ -45,10 +45,14 @@ def truth(X: Floats, y: Ints) -> float:
     return float(Reference.of_rows(X, y).quantiles.mean() - CAL.quantiles.mean())
 
 
+def told(level: Level, X: Floats, cal: Reference = CAL, prior: float = 0.0) -> Said:
+    said = level.of(X, cal, prior)
+    assert said is not None
+    return said
+
+
 def found(X: Floats) -> float:
-    level = LEVEL.of(X, CAL)
-    assert level is not None
-    return level
+    return told(LEVEL, X).still
 
 
 def test_wider_classes_are_seen() -> None:
@@ -71,10 +75,8 @@ def test_dcal_may_be_small_or_uneven() -> None:
                 [20 * c + np.arange(s) for c, s in zip(chosen, sizes, strict=True)]
             )
             cal = Reference.of_rows(X[rows], np.unique(y[rows], return_inverse=True)[1])
-            level = LEVEL.of(test, cal)
-            assert level is not None
-            off.append(level)
-        assert np.mean(off) == pytest.approx(0, abs=0.02)
+            off.append(told(LEVEL, test, cal)[:2])
+        np.testing.assert_allclose(np.mean(off, 0), 0, atol=0.02)
 
 
 def test_a_handful_of_rows_is_not_put_too_low() -> None:
@@ -90,7 +92,7 @@ def test_few_classes_that_are_known_are_not_put_too_low() -> None:
     for seed in range(20):
         X, y = classes(2, 100, seed=50 + seed)
         for prior in off:
-            off[prior] += (float(LEVEL.of(X, CAL, prior) or 0) - truth(X, y)) / 20
+            off[prior] += (told(LEVEL, X, CAL, prior).still - truth(X, y)) / 20
     assert off[0.0] < off[0.5] < 0.02
     assert abs(off[0.5]) < 0.7 * abs(off[0.0])
 
@@ -105,12 +107,32 @@ def test_neither_rows_nor_classes_matter() -> None:
 def test_it_lies_between_weaker_axes_and_closer_means(monkeypatch: pytest.MonkeyPatch) -> None:
     """Class means half as far apart: 1 is right about that, and 0 takes some for tighter classes."""
     X, y = classes(200, 20, seed=4, apart=0.5)
-    at = {}
-    for part in (0.0, 0.5, 1.0):
-        monkeypatch.setattr(module, "MEANS_ALONE", part)
-        at[part] = float(learned().of(X, CAL) or 0)
-    assert at[0.0] < at[0.5] < at[1.0]
-    assert at[1.0] == pytest.approx(truth(X, y), abs=0.03)
+    still, moved, _ = told(LEVEL, X)
+    monkeypatch.setattr(module, "STILL", 0.0)
+    assert told(learned(), X).still < still < moved
+    assert moved == pytest.approx(truth(X, y), abs=0.03)
+
+
+def test_axes_are_uneven_where_some_have_changed_more_than_others() -> None:
+    X, _ = classes(200, 20, seed=10)
+    other = X.copy()
+    other[:, :4] *= 3
+    other /= np.linalg.norm(other, axis=1, keepdims=True)
+    assert told(LEVEL, X).uneven < 0.3  # of sixty means
+    assert told(LEVEL, other).uneven > 2 * told(LEVEL, X).uneven
+    nearer = X.mean(0) + 0.5 * (X - X.mean(0))  # all axes alike
+    assert told(LEVEL, nearer).uneven == pytest.approx(told(LEVEL, X).uneven, abs=1e-3)
+
+
+def test_uneven_is_a_deviation_weighted_by_variance() -> None:
+    X, _ = classes(40, 10, seed=11)
+    more, weight = [], []
+    for axis, variance in zip(LEVEL.axes.T, LEVEL.variances, strict=True):
+        more.append(float(np.log(np.var(X @ axis, ddof=1) / variance)))
+        weight.append(float(variance))
+    mean = sum(w * m for w, m in zip(weight, more, strict=True)) / sum(weight)
+    slow = sum(w * (m - mean) ** 2 for w, m in zip(weight, more, strict=True)) / sum(weight)
+    assert told(LEVEL, X).uneven == pytest.approx(np.sqrt(slow), rel=1e-3)
 
 
 def test_rotations_change_nothing() -> None:
@@ -118,18 +140,19 @@ def test_rotations_change_nothing() -> None:
     X, _ = classes(40, 10, seed=6)
     cal = classes(30, 20, seed=1)
     turned = Reference.of_rows(cal[0] @ rotation, cal[1])
-    assert learned(rotation).of(X @ rotation, turned) == pytest.approx(found(X), abs=1e-3)
+    assert told(learned(rotation), X @ rotation, turned) == pytest.approx(told(LEVEL, X), abs=1e-3)
 
 
 def test_it_is_the_variance_along_each_axis_added_up() -> None:
     X, _ = classes(10, 7, seed=7)
     centred = X - X.mean(0)
-    slow = 0.0
+    slow = np.zeros(2)
     for row in centred.astype(np.float64):
         slow += float(row @ row)
-        for axis, weight in zip(LEVEL.axes.T, LEVEL.weights, strict=True):
+        for axis, weight in zip(LEVEL.axes.T, LEVEL.weights.T, strict=True):
             slow -= weight * float(row @ axis) ** 2
-    assert LEVEL._within(centred, len(X)) == pytest.approx(slow / len(X), rel=1e-4)
+    fast = LEVEL._within(*LEVEL._along(centred, len(X)))
+    np.testing.assert_allclose(fast, slow / len(X), rtol=1e-4)
 
 
 def test_of_many_axes_the_telling_ones_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +162,7 @@ def test_of_many_axes_the_telling_ones_are_kept(monkeypatch: pytest.MonkeyPatch)
     assert few.axes.flags.c_contiguous  # as a file has them: products are the same to the bit
     np.testing.assert_allclose(np.square(few.axes[:8]).sum(0), 1, atol=0.1)  # of the first eight
     X, _ = classes(60, 20, seed=2, width=0.65)
-    assert few.of(X, CAL) == pytest.approx(found(X), abs=0.02)
+    assert told(few, X).still == pytest.approx(found(X), abs=0.02)
 
 
 def test_a_dcal_that_cannot_tell_says_nothing() -> None:
@@ -159,3 +182,7 @@ def test_strange_sets_stay_within_bounds() -> None:
     round_ = np.random.default_rng(0).standard_normal((500, D)).astype(np.float32)
     round_ /= np.linalg.norm(round_, axis=1, keepdims=True)
     assert 0 < found(round_) <= 2 * CAL.quantiles.mean()
+
+
+def test_rows_that_are_all_the_same_are_uneven_without_a_warning() -> None:
+    assert np.isfinite(told(LEVEL, np.repeat(CAL.rows[:1], 50, axis=0)).uneven)

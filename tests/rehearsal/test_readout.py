@@ -9,6 +9,7 @@ import pytest
 import opengcn as og
 from opengcn.rehearsal.candidates import candidates
 from opengcn.rehearsal.examples import KINDS, Examples, View, rehearse
+from opengcn.rehearsal.level import Said
 from opengcn.rehearsal.mates import Correction
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.readout import Prediction, Readout
@@ -331,10 +332,29 @@ def test_it_learns_from_another_world_and_keeps_what_it_knew(
     assert wrong(taught, examples) < 1.5 * wrong(model, examples)
 
 
-def test_a_level_moves_the_estimate(model: Readout, examples: Examples) -> None:
-    asked, known = ask([look(examples, 5, 1.2)], 400, 0.02), reference(examples, 5)
-    low, none, high = (
-        model.predict(replace(asked, level=level), known).quantiles.mean()
-        for level in (-0.1, None, 0.1)
-    )
-    assert low < none < high
+@pytest.mark.parametrize(("strange", "which"), [(1.2, "still"), (3.0, "moved")])
+def test_a_level_moves_the_estimate(
+    model: Readout, examples: Examples, strange: float, which: str
+) -> None:
+    asked, known = ask([look(examples, 5, strange)], 400, 0.02), reference(examples, 5)
+
+    def estimate(level: Said | None) -> float:
+        return float(model.predict(replace(asked, level=level), known).quantiles.mean())
+
+    nothing = Said(0.0, 0.0, 0.0)
+    low, high = (estimate(nothing._replace(**{which: level})) for level in (-0.1, 0.1))
+    assert low < estimate(nothing) < high
+
+
+def test_a_set_that_is_small_as_a_whole_is_not_expected_to_be_as_wide_as_dcal(
+    model: Readout, examples: Examples
+) -> None:
+    """Where readings are sure of nothing, half of the size is about half of the distances."""
+    known, seen = reference(examples, 5), look(examples, 5, 3.0)
+    small = replace(seen, mean=known.negatives[0] / 4)
+    errors = np.full((3, 25), 50.0)
+    for view, factor in ((seen, 1.0), (small, 0.5)):
+        asked = ask([view], 400, 0.02)
+        found = model.judge(np.zeros((3, 25, 24)), errors, np.full(3, -4.0), known, asked)
+        assert found.quantiles.mean() < (factor + 0.05) * known.quantiles.mean()
+        assert found.quantiles.mean() > (factor - 0.4) * known.quantiles.mean()

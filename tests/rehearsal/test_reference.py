@@ -10,7 +10,10 @@ import opengcn as og
 from opengcn.memo import exact_curve
 from opengcn.rehearsal.reference import (
     LEVELS,
+    USUAL,
+    WORTH,
     Reference,
+    _scatter,
     quantiles_to_rate,
     rate_to_quantiles,
 )
@@ -95,3 +98,34 @@ def test_of_a_single_class_with_pairs_nobody_can_tell() -> None:
     data = labelled(2, 30).subset(np.arange(31))
     reference = Reference.of(data, exact_curve(data), np.random.default_rng(0))
     assert reference.error == 0.2
+
+
+def test_the_scatter_is_how_much_classes_differ_in_their_distance_from_strangers() -> None:
+    """A naive loop, less what rows of a class differ by; of many classes what is usual is little."""
+    rng = np.random.default_rng(0)
+    size, count = 8, 60
+    pull = np.repeat(rng.random(count), size)[:, None]  # some classes are near the centre of all
+    X = rng.standard_normal((count, 12)).repeat(size, 0) + 0.2 * rng.standard_normal((480, 12))
+    X = (1 - 0.5 * pull) * X + pull * np.full(12, 2.0)
+    X = (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32)
+    y = np.repeat(np.arange(count), size)
+    away = np.array(
+        [np.log(np.linalg.norm(X[y != y[i]] - X[i], axis=1).mean()) for i in range(480)]
+    )
+    means = np.array([away[y == c].mean() for c in range(count)])
+    within = np.mean([away[y == c].var(ddof=1) for c in range(count)])
+    between = means.var(ddof=1) - within / size
+    assert between > 10 * within / size
+    expected = np.sqrt((count * between + WORTH * USUAL**2) / (count + WORTH))
+    assert _scatter(X, y) == pytest.approx(expected, rel=1e-3)
+
+
+def test_of_rows_without_classes_the_scatter_is_next_to_nothing() -> None:
+    """Rows differ, and so do the means of a few: that is taken off."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 8)) + 0.5
+    X = (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32)
+    found = [_scatter(X, rng.permutation(600) % 60) for _ in range(5)]
+    assert np.mean(found) < 0.02
+    assert _scatter(X, np.zeros(600, np.int64)) == USUAL
+    assert 0 < _scatter(X[:2], np.arange(2)) < 1

@@ -9,14 +9,11 @@ from opengcn.rehearsal.mates import Correction
 from opengcn.rehearsal.trust import (
     CORRECTED,
     EVIDENCE,
-    LEAST,
-    LIFE,
     SHIFT,
     VARIED,
     VARIED_CLASSES,
     Reading,
     Weighed,
-    agree,
     shifted,
     weigh,
 )
@@ -213,11 +210,26 @@ def test_a_level_that_agrees_does_not_speak_for_a_shift() -> None:
     assert level < plain + 1e-3
 
 
-def test_after_a_shift_a_level_says_nothing() -> None:
+def test_after_a_shift_the_level_of_sets_that_have_not_shifted_says_nothing() -> None:
     sure = np.array([1 - 1e-12])
     still, moved = reading(0.0), reading(0.2)
     with_it, without = (weigh(still, moved, correction(), 0.02, sure, v) for v in (0.1, None))
     np.testing.assert_allclose(with_it.moves, without.moves, atol=1e-6)
+
+
+def test_after_a_shift_a_centre_stands_for_dcal() -> None:
+    """A reading there is no sign of a large shift, and one that says nothing leaves the centre."""
+    sure, centre = np.array([1 - 1e-12]), np.full((1, 24), -0.3)
+    found = weigh(reading(0), reading(0, 50.0), correction(), 0.02, sure, None, centre)
+    np.testing.assert_allclose(found.moves, -0.3, atol=1e-3)
+    near, far = (
+        weigh(reading(0), reading(move), correction(), 0.02, sure, None, centre).evidence[0]
+        for move in (-0.3, 0.0)
+    )
+    assert near - far == pytest.approx(0.3**2 / (2 * SHIFT**2), rel=1e-3)
+    still = weigh(reading(0.1), reading(0), correction(), 0.02, 1 - sure, None, centre)
+    plain = weigh(reading(0.1), reading(0), correction(), 0.02, 1 - sure)
+    np.testing.assert_allclose(still.moves, plain.moves, atol=1e-6)
 
 
 def test_errors_are_no_evidence() -> None:
@@ -235,49 +247,16 @@ def test_the_less_sure_a_reading_the_more_is_open(chance: float) -> None:
     assert deviations[-1] == pytest.approx(np.sqrt(1 - chance) * 0.01 + np.sqrt(chance) * 0.16, 0.2)
 
 
-SURE = np.zeros((2, 1))
-
-
-def says(*moves: float) -> np.ndarray:
-    return np.array(moves)[:, None, None] * np.ones((2, 1, 24))
-
-
-def test_after_a_shift_the_reading_nearer_to_dcal_counts_for_more() -> None:
-    moves = says(0.02, 0.1)
-    move, error = agree(moves, SURE)
-    assert 0.8 * 0.02 <= move[0, 0] < 0.8 * 0.03
-    assert error[0] > 0
-    np.testing.assert_allclose(agree(moves[[1, 0]], SURE)[0], move)
-
-
-def test_the_error_is_that_of_the_school_that_counts() -> None:
-    moves = says(0.02, 0.3)
-    mild, hard = 0.03 * np.eye(2)[:, :, None]
-    apart = agree(moves, SURE).errors
-    more, less = (agree(moves, e).errors - apart for e in (mild, hard))
-    assert more[0] > less[0] >= 0
-    both = np.full((2, 1), 0.03)
-    np.testing.assert_allclose(agree(moves * 0, both).errors, 0.03 * LIFE)
-
-
-def test_readings_that_agree_are_joined_and_leave_no_doubt() -> None:
-    """After a shift readings go too far by a fifth, in either direction."""
-    moves = np.repeat(np.linspace(-0.1, 0.1, 24)[None, None], 2, axis=0)
-    move, error = agree(moves, SURE)
-    np.testing.assert_allclose(move, 0.8 * moves[0])
-    np.testing.assert_allclose(error, LEAST)
-
-
 @given(st.floats(-3, 3), st.floats(1, 1000))
 def test_a_chance_is_one(farther: float, classes: float) -> None:
-    chance, evidence = (float(x[0]) for x in shifted(np.array([farther]), classes))
+    chance, evidence = (float(x[0]) for x in shifted(np.array([farther]), classes, 0.03))
     assert 0 < chance < 1
     assert np.isfinite(evidence)
-    assert chance == float(shifted(np.array([-farther]), classes)[0][0])
+    assert chance == float(shifted(np.array([-farther]), classes, 0.03)[0][0])
 
 
 def test_the_farther_a_set_is_the_likelier_it_has_shifted() -> None:
-    chances, evidence = shifted(np.array([0.0, 0.02, 0.05, 0.1, 0.3]), 9.0)
+    chances, evidence = shifted(np.array([0.0, 0.02, 0.05, 0.1, 0.3]), 9.0, 0.03)
     assert (np.diff(chances) >= 0).all()
     assert (np.diff(evidence) < 0).all()
     assert chances[0] < 0.2
@@ -285,8 +264,14 @@ def test_the_farther_a_set_is_the_likelier_it_has_shifted() -> None:
 
 
 def test_few_classes_may_be_off_by_chance() -> None:
-    few, many = (float(shifted(np.array([0.04]), classes)[0][0]) for classes in (2.0, 30.0))
+    few, many = (float(shifted(np.array([0.04]), n, 0.03)[0][0]) for n in (2.0, 30.0))
     assert few < many
+
+
+def test_classes_that_differ_much_may_be_off_by_chance() -> None:
+    alike, unlike = (float(shifted(np.array([0.04]), 9.0, s)[0][0]) for s in (0.02, 0.1))
+    assert alike > 0.9
+    assert unlike < 0.5
 
 
 def test_a_move_is_followed_less_where_nothing_has_shifted() -> None:

@@ -3,13 +3,14 @@
 Some directions tell classes apart, others show pose, light and background, and D_train knows
 which is which. So much of a set's variance as lies along the latter is within classes: it tells
 how large same-class distances are, without a neighbour being looked at. It hardly matters how
-many classes there are, nor how few rows, where neighbours tell little.
+many classes there are, nor how few rows, where neighbours tell little. After a shift it is told
+twice over: images of a class may differ as before while classes are told apart less.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,19 +18,38 @@ from numpy.typing import NDArray
 from opengcn.rehearsal.reference import Reference
 from opengcn.rehearsal.worlds import World
 
-__all__ = ["Level"]
+__all__ = ["Level", "Said"]
 
 AXES = 256  # that are looked along: those with most of the variance between classes
 # Where a set varies less along a telling axis than D_train does, it may be that everything along it
-# is weaker (0), or that class means are, and nothing else (1). Real sets are in between
-# (docs/default.md).
-MEANS_ALONE = 0.5
+# is weaker (0), or that class means are, and nothing else (1). Real sets of other classes are in
+# between; what has shifted, by corruption above all, is nearer to the latter (docs/default.md).
+STILL, MOVED = 0.5, 1.0
 LEAST = 0.02  # part of the variance that is within classes at any rate
 LIMIT = 3.0  # times that distances are larger or smaller, at most
 FEWEST = 16  # rows that D_cal has beyond one of each class
 
 Floats = NDArray[np.float32]
 Rate = NDArray[np.float64]
+
+
+class Said(NamedTuple):
+    """What is said of a set.
+
+    Attributes
+    ----------
+    still, moved : float
+        How much larger its same-class distances are than D_cal's, on average: if nothing has
+        shifted, if something has.
+    uneven : float
+        How much axes differ in what they have gained or lost of D_train's variance, in logarithms.
+        The more, the less `moved` can be relied on: then it is another domain, with directions of
+        its own.
+    """
+
+    still: float
+    moved: float
+    uneven: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +60,15 @@ class Level:
     ----------
     axes : ndarray of shape (D, k)
         Some of its principal axes, in columns.
-    weights : ndarray of shape (k,)
-        How much of the variance along each is not within classes.
+    variances : ndarray of shape (k,)
+        Its variance along each.
+    weights : ndarray of shape (2, k)
+        How much of the variance along each is not within classes: if nothing has shifted, if
+        something has.
     """
 
     axes: Floats
+    variances: Rate
     weights: Rate
 
     @classmethod
@@ -61,16 +85,17 @@ class Level:
         level : Level
             Its directions.
         """
-        telling = world.telling.astype(np.float64)
-        between = telling * world.spread**2
+        telling, variances = world.telling.astype(np.float64), world.spread.astype(np.float64) ** 2
+        between = telling * variances
         # With this factor, variance that is all between classes, as D_train's is, counts for 0.
         alone = between.sum() / max(float(telling @ between), 1e-12) if between.any() else 1.0
         most = np.sort(np.argsort(-between, kind="stable")[:AXES])
         axes = np.ascontiguousarray(world.axes[:, most])  # as in a file, to the bit
-        return cls(axes, (1 + MEANS_ALONE * (alone - 1)) * telling[most])
+        weights = np.outer([1 + part * (alone - 1) for part in (STILL, MOVED)], telling[most])
+        return cls(axes, variances[most], weights)
 
-    def of(self, nodes: Floats, reference: Reference, prior: float = 0.0) -> float | None:
-        """Return how much larger same-class distances are in a set than in D_cal.
+    def of(self, nodes: Floats, reference: Reference, prior: float = 0.0) -> Said | None:
+        """Say how much larger same-class distances are in a set than in D_cal.
 
         Parameters
         ----------
@@ -85,8 +110,8 @@ class Level:
 
         Returns
         -------
-        level : float or None
-            The difference, on average; None where D_cal has too few rows of a class.
+        said : Said or None
+            None where D_cal has too few rows of a class.
         """
         rows, code = reference.rows, np.unique(reference.labels, return_inverse=True)[1]
         size = np.bincount(code)
@@ -96,19 +121,31 @@ class Level:
         means = np.zeros((len(size), rows.shape[1]))
         np.add.at(means, code, rows)
         means /= size[:, None]
-        within = self._within(rows - means[code], spare)
-        everything = self._within(rows - rows.mean(0), n - 1)
+        within = self._within(*self._along(rows - means[code], spare))
+        everything = self._within(*self._along(rows - rows.mean(0), n - 1))
         between = (everything - within) * (n - 1) / (n - np.square(size).sum() / n)
-        known = within + max(between, 0.0) * (1 - prior)
-        seen = self._within(nodes - nodes.mean(0), len(nodes) - 1)
-        ratio = min(max(np.sqrt(seen / known), 1 / LIMIT), LIMIT)
-        return float((ratio - 1) * reference.quantiles.mean())
+        known = within + np.maximum(between, 0.0) * (1 - prior)
+        total, along = self._along(nodes - nodes.mean(0), len(nodes) - 1)
+        ratio = np.clip(np.sqrt(self._within(total, along) / known), 1 / LIMIT, LIMIT)
+        still, moved = (ratio - 1) * reference.quantiles.mean()
+        return Said(float(still), float(moved), self._uneven(along))
 
-    def _within(self, centred: NDArray[Any], count: int) -> float:
-        """Return how much of the variance counts as within classes."""
+    def _along(self, centred: NDArray[Any], count: int) -> tuple[float, Rate]:
+        """Return the variance as a whole, and along each axis."""
         total = float(np.square(centred, dtype=np.float64).sum()) / count
-        along = np.square(centred @ self.axes, dtype=np.float64).sum(0) / count
-        return max(total - float(self.weights @ along), LEAST * total, 1e-9)
+        return total, np.square(centred @ self.axes, dtype=np.float64).sum(0) / count
+
+    def _within(self, total: float, along: Rate) -> Rate:
+        """Return how much of the variance counts as within classes, for either case."""
+        return np.maximum(total - self.weights @ along, max(LEAST * total, 1e-9))
+
+    def _uneven(self, along: Rate) -> float:
+        """Return the deviation, weighted by D_train's variance, of how much more axes have."""
+        if not self.variances.any():
+            return 0.0
+        more = np.log(np.maximum(along, 1e-9) / np.maximum(self.variances, 1e-9))
+        more -= np.average(more, weights=self.variances)
+        return float(np.sqrt(np.average(more**2, weights=self.variances)))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return everything as arrays, by name, for a model file."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from opengcn.rehearsal.examples import View
+from opengcn.rehearsal.level import Said
 from opengcn.rehearsal.mates import Correction
 
 __all__ = ["Asked"]
@@ -26,7 +27,7 @@ class Asked:
         Its share of same-class pairs, the prior, were its classes as large as D_cal's.
     hint : float or None
         Its prior, if a user has said so.
-    level : float or None
+    level : Said or None
         How much larger its same-class distances are than D_cal's, on average, by the directions
         in which it varies: see `opengcn.rehearsal.level`.
     stand_ins : list of View
@@ -39,5 +40,5 @@ class Asked:
     correction: Correction
     suggested: float
     hint: float | None = None
-    level: float | None = None
+    level: Said | None = None
     stand_ins: list[View] = field(default_factory=list)

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from opengcn.rehearsal.candidates import candidates, plausible
 from opengcn.rehearsal.episodes import Kind
 from opengcn.rehearsal.examples import Examples, View
+from opengcn.rehearsal.moved import agree, centre, draw
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.reader import Reader, given_inputs
 from opengcn.rehearsal.reference import Reference
-from opengcn.rehearsal.trust import Reading, agree, alone, shifted, weigh
+from opengcn.rehearsal.trust import Reading, alone, shifted, weigh
 from opengcn.threads import one_blas_thread
 
 __all__ = ["Prediction", "Readout"]
@@ -220,14 +221,21 @@ class Readout:
         priors = np.exp(log_priors)
         moves = known * np.expm1(moves)
         errors = (known + moves).mean(2) * errors
-        chance, far = _chance(moves, priors, reference, asked)
+        strangers = _strangers(moves, priors, reference, asked)
+        classes = 1 / (1 / reference.classes + priors)
+        farther = np.log(max(_mean(asked, "strange"), 1e-6) / strangers)
+        chance, far = shifted(farther, classes, reference.scatter)
         pairs = np.maximum(priors * asked.nodes * (asked.nodes - 1) / 2, 1)
         few = FEW * np.maximum(pairs**-0.5 - ENOUGH**-0.5, 0)
+        after, level = agree(moves[:2], errors[:2]), None
+        if asked.level is not None:
+            after, level = draw(after, known, asked.level), asked.level.still
         still, moved = (
             Reading(said.moves, np.hypot(said.errors, few))
-            for said in (alone(moves[2], errors[2]), agree(moves[:2], errors[:2]))
+            for said in (alone(moves[2], errors[2]), after)
         )
-        believed = weigh(still, moved, asked.correction, reference.error, chance, asked.level)
+        about = centre(reference, strangers)
+        believed = weigh(still, moved, asked.correction, reference.error, chance, level, about)
         shown = chance * read[:2].mean() + (1 - chance) * read[2]
         likely = plausible(log_priors, shown, asked, 1 - chance[-1]) + believed.evidence + far
         weights = np.exp(likely - np.logaddexp.reduce(likely))
@@ -257,21 +265,23 @@ class Readout:
         )
 
 
-def _chance(moves: Rate, priors: Rate, reference: Reference, asked: Asked) -> tuple[Rate, Rate]:
-    """Return what `shifted` does, for each candidate of the prior.
+def _strangers(moves: Rate, priors: Rate, reference: Reference, asked: Asked) -> Rate:
+    """Return how far strangers in the set are from each other, for each candidate of the prior.
 
-    What is not of one class in the set is of strangers, and so is every pair with D_cal:
-    these are as far from each other, unless something has moved.
+    What is not of one class is of strangers. So is every pair with D_cal, and these are as far
+    from each other unless something has moved.
     """
-    mean, strange = (np.mean([getattr(v, n) for v in asked.seen]) for n in ("mean", "strange"))
-    odds = np.minimum(priors, 0.5) / (1 - np.minimum(priors, 0.5))
+    mean, odds = _mean(asked, "mean"), np.minimum(priors, 0.5) / (1 - np.minimum(priors, 0.5))
     within = (reference.quantiles + moves.mean(0)).mean(1)
-    strangers = np.maximum(mean + odds * (mean - within), 1e-6)
-    classes = 1 / (1 / reference.classes + priors)
-    return shifted(np.log(max(strange, 1e-6) / strangers), classes)
+    return np.asarray(np.maximum(mean + odds * (mean - within), 1e-6), np.float64)
+
+
+def _mean(asked: Asked, name: str) -> float:
+    """Return what views of a set show, on average."""
+    return float(np.mean([getattr(view, name) for view in asked.seen]))
 
 
 def _part(reference: Reference, asked: Asked) -> float:
     """Return how much of the set is D_cal itself: of that, the labels are known."""
-    found = float(np.mean([view.found for view in asked.seen]))
+    found = _mean(asked, "found")
     return min(1.0, found * reference.size / asked.nodes)

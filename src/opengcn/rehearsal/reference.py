@@ -21,6 +21,7 @@ ROWS = 1024  # of D_cal that are kept, to be compared with a test set
 COUNTED = 32_768  # rows of D_cal whose pairs are counted
 ONE_CLASS_ERROR = 0.2  # of the quantiles, when a single class has pairs: nobody can tell
 CLASS_ROWS, DRAWS = 64, 100  # rows of a class, and draws of classes, to estimate the error
+USUAL, WORTH = 0.03, 5  # scatter of classes of a usual set, and of how many classes that is worth
 
 Floats = NDArray[np.float32]
 Rate = NDArray[np.float64]
@@ -49,6 +50,8 @@ class Reference:
     error : float, default 0
         Of the quantiles, for other classes of the same world would have given others: root
         mean square over choices of classes of the absolute error, which is a mean over levels.
+    scatter : float, default 0.03
+        How much its classes differ, in logarithms, in how far they are from strangers.
     """
 
     quantiles: Rate
@@ -59,6 +62,7 @@ class Reference:
     labels: NDArray[np.int64]
     size: int
     error: float = 0.0
+    scatter: float = USUAL
 
     @classmethod
     def of(cls, cal: EmbeddingSet, curve: OperatingCurve, rng: np.random.Generator) -> Self:
@@ -83,15 +87,18 @@ class Reference:
         mean = float(middle @ share)
         spread = float(np.sqrt((middle - mean) ** 2 @ share))
         low = float(np.interp(0.05, below, GRID))
-        rows = _choose(len(cal), ROWS, rng)
+        chosen = _choose(len(cal), ROWS, rng)
+        rows = np.asarray(cal.take(chosen), np.float32)
+        labels = np.asarray(cal.codes[chosen], np.int64)
         return cls(
             rate_to_quantiles(curve.tpr),
             np.array([mean, spread, low]),
             *_classes(cal.codes),
-            np.asarray(cal.take(rows), np.float32),
-            np.asarray(cal.codes[rows], np.int64),
+            rows,
+            labels,
             len(cal),
             _class_error(cal, rng),
+            _scatter(rows, labels),
         )
 
     @classmethod
@@ -163,6 +170,24 @@ def _class_error(cal: EmbeddingSet, rng: np.random.Generator) -> float:
     # of k + 1 degrees of freedom says by how much, and has a variance for two classes as well.
     few = np.sqrt(k / (k - 1) * (k + 1) / (k - 1))
     return float(np.sqrt(np.square(sizes).mean()) * few)
+
+
+def _scatter(rows: Floats, labels: NDArray[np.int64]) -> float:
+    """Return how much classes differ in their distance from strangers, rows of a class apart.
+
+    It is a guess from few classes: what is usual counts as well.
+    """
+    codes = np.unique(labels, return_inverse=True)[1]
+    size = np.bincount(codes)
+    if len(size) < 2:
+        return USUAL
+    strangers = codes[:, None] != codes
+    away = (distances(rows, rows) * strangers).sum(1, dtype=np.float64) / strangers.sum(1)
+    away = np.log(np.maximum(away, 1e-6))
+    means = np.bincount(codes, away) / size
+    within = np.square(away - means[codes]).sum() / max(len(codes) - len(size), 1)
+    between = max(float(means.var(ddof=1) - within * np.mean(1 / size)), 0.0)
+    return float(np.sqrt((len(size) * between + WORTH * USUAL**2) / (len(size) + WORTH)))
 
 
 def _choose(n: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -14,23 +14,20 @@ from numpy.typing import NDArray
 
 from opengcn.rehearsal.mates import Correction
 
-__all__ = ["Reading", "Weighed", "agree", "alone", "shifted", "weigh"]
+__all__ = ["Reading", "Weighed", "alone", "mean_size", "shifted", "weigh"]
 
 # The same for all data sets (docs/default.md). Errors are distances, means over the quantiles.
 LIFE = 0.8  # error of a reading on a real set, over the deviation that the reader gives
 LEAST = 1e-3  # nobody is as sure as that
-OVERSHOOT = 0.2  # part by which readings of mild and hard rehearsals go too far
 SHIFT = 0.16  # typical size of a shift, when there is one
-NEARER = 0.005  # by so much nearer to D_cal, a reading counts 2.7 times as much
-DOUBT = 1.0  # error of a reading over how far mild and hard ones are from it, after a shift
 # Error of D_cal's corrected curve: over what classes leave open, and over the correction.
 CORRECTED, BENT = 2.0, 0.4
 # Error of what the directions say in which a set varies: of distances, and over D_cal's own.
 VARIED, VARIED_CLASSES = 0.006, 1.0
 EVIDENCE = 0.35  # weight of how D_cal's rows differ from nodes, and how far they are, for a prior
-# How much farther, in logarithms, rows of D_cal are from a set than its own strangers are from each
-# other: if it has not shifted, up to the choice of classes; if it has.
-STILL, SHIFTED = 0.03, 0.07
+# How much farther, in logarithms, rows of D_cal are from a set that has shifted than its own
+# strangers are from each other.
+SHIFTED = 0.07
 
 Rate = NDArray[np.float64]
 
@@ -87,36 +84,7 @@ def alone(moves: Rate, errors: Rate) -> Reading:
     return Reading(moves, np.maximum(LIFE * errors, LEAST))
 
 
-def agree(moves: Rate, errors: Rate) -> Reading:
-    """Join what the schools of mild and of hard rehearsals read after a shift.
-
-    The nearer to D_cal a reading, the more it counts: what has not been rehearsed makes
-    readings go astray, seldom towards D_cal. They go too far on every shifted set at hand, and
-    that is taken off.
-
-    Parameters
-    ----------
-    moves : ndarray of shape (2, c, 24)
-        How far each puts the quantiles from D_cal's, for each of c candidates.
-    errors : ndarray of shape (2, c)
-        Deviations that they give.
-
-    Returns
-    -------
-    reading : Reading
-        Their weighted mean, and what it may be off by in life, also for how far they differ.
-    """
-    moves = (1 - OVERSHOOT) * moves
-    size = _size(moves)
-    weights = np.exp((size.min(0) - size) / NEARER)
-    weights /= weights.sum(0)
-    move = (weights[..., None] * moves).sum(0)
-    apart = DOUBT * _size(moves - move).sum(0)
-    own = alone(move, np.sqrt((weights * errors**2).sum(0))).errors
-    return Reading(move, np.hypot(own, apart))
-
-
-def shifted(farther: Rate, classes: Rate | float) -> tuple[Rate, Rate]:
+def shifted(farther: Rate, classes: Rate | float, scatter: float) -> tuple[Rate, Rate]:
     """Return how likely it is that a set has shifted.
 
     Parameters
@@ -126,6 +94,8 @@ def shifted(farther: Rate, classes: Rate | float) -> tuple[Rate, Rate]:
         strangers in the set.
     classes : ndarray of shape (c,) or float
         How many classes D_cal and the set are worth together, as in an F-test.
+    scatter : float
+        How much single classes differ in that: see `opengcn.rehearsal.reference.Reference`.
 
     Returns
     -------
@@ -134,7 +104,7 @@ def shifted(farther: Rate, classes: Rate | float) -> tuple[Rate, Rate]:
     evidence : ndarray of shape (c,)
         Logarithm of how likely it is to be so far at all, shifted or not, weighted.
     """
-    variance = np.asarray(STILL**2 / classes)
+    variance = np.asarray(scatter**2 / classes)
     still, moved = (_log_normal(farther, variance + more) for more in (0.0, SHIFTED**2))
     chance = 1 / (1 + np.exp(-np.clip(moved - still, -30, 30)))
     return np.asarray(chance, np.float64), EVIDENCE * np.logaddexp(still, moved)
@@ -147,6 +117,7 @@ def weigh(
     reference_error: float,
     chance: Rate,
     level: float | None = None,
+    centre: Rate | float = 0.0,
 ) -> Weighed:
     """Weigh readings against D_cal.
 
@@ -158,7 +129,7 @@ def weigh(
     ----------
     still, moved : Reading
         Where nothing has shifted, by the school of all rehearsals; where something has, see
-        `agree`.
+        `opengcn.rehearsal.moved`.
     correction : Correction
         Of D_cal's curve, if nothing has shifted.
     reference_error : float
@@ -168,6 +139,9 @@ def weigh(
     level : float or None, default None
         Mean of the differences from D_cal's quantiles, if nothing has shifted, by the directions
         in which the set varies: see `opengcn.rehearsal.level`. The same for all candidates.
+    centre : ndarray of shape (c, 24) or float, default 0
+        About which differences from D_cal's quantiles are to be expected if something has: see
+        `opengcn.rehearsal.moved.centre`.
 
     Returns
     -------
@@ -175,33 +149,33 @@ def weigh(
         What is to be believed.
     """
     own = max(reference_error, LEAST)
-    bent = BENT * _size(correction.moves)
+    bent = BENT * mean_size(correction.moves)
     near = np.minimum(np.hypot(CORRECTED * correction.open_ * own, bent), own)
-    centre, alike = correction.moves, correction.evidence
+    corrected, alike = correction.moves, correction.evidence
     joined = near
     if level is not None:
         error = np.hypot(VARIED, VARIED_CLASSES * own)
         alike = alike - ((still.moves.mean(1) - level) / error) ** 2 / 2
         part = near**2 / (near**2 + error**2)
-        centre = centre + (part * (level - centre.mean(1)))[:, None]
+        corrected = corrected + (part * (level - corrected.mean(1)))[:, None]
         joined = near * np.sqrt(1 - part)
     means, variances = zip(
-        _between(centre, joined, still),
-        _between(np.zeros_like(moved.moves), np.full_like(near, SHIFT), moved),
+        _between(corrected, joined, still),
+        _between(np.zeros_like(moved.moves) + centre, np.full_like(near, SHIFT), moved),
         strict=True,
     )
-    far = _size(moved.moves)
+    far = mean_size(moved.moves - centre)
     chances = np.log([1 - chance, chance])
     # Without a shift the reading is near the corrected curve, and that is near D_cal's: a large
     # correction speaks for a shift, in so far as there was anything to go by.
-    usual = _log_normal(_size(still.moves - centre), joined**2 + still.errors**2)
-    corrected, either = _size(correction.moves), own**2 + near**2
+    usual = _log_normal(mean_size(still.moves - corrected), joined**2 + still.errors**2)
+    size, either = mean_size(correction.moves), own**2 + near**2
     strange = either + (SHIFT * (1 - correction.open_)) ** 2
-    usual += _log_normal(corrected, either) - _log_normal(corrected, strange)
+    usual += _log_normal(size, either) - _log_normal(size, strange)
     odds = chances + np.stack([usual, _log_normal(far, SHIFT**2 + moved.errors**2)])
     odds = np.exp(odds - np.logaddexp(*odds))
     expected = (odds[..., None] * means).sum(0)
-    open_ = (odds * (np.stack(variances) + _size(means - expected) ** 2)).sum(0)
+    open_ = (odds * (np.stack(variances) + mean_size(means - expected) ** 2)).sum(0)
     # How D_cal's rows differ from nodes, and readings from their level, tells candidates apart.
     # Within one it tells nothing: real classes always differ in more ways than D_train's.
     likely = chances + np.stack([EVIDENCE * alike, -(far**2) / (2 * SHIFT**2)])
@@ -214,7 +188,8 @@ def _between(centre: Rate, error: Rate, reading: Reading) -> tuple[Rate, Rate]:
     return centre + weight[:, None] * (reading.moves - centre), weight * reading.errors**2
 
 
-def _size(moves: Rate) -> Rate:
+def mean_size(moves: Rate) -> Rate:
+    """Return the mean absolute difference over the last axis: the error of a curve."""
     return np.asarray(np.abs(moves).mean(-1), np.float64)
 
 

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opengcn.rehearsal.level import Said
+from opengcn.rehearsal.moved import DISSOLVED, OVERSHOOT, VARIED, agree, centre, draw
+from opengcn.rehearsal.reference import Reference
+from opengcn.rehearsal.trust import LEAST, LIFE, Reading
+
+KNOWN = np.linspace(0.6, 1.2, 24)
+STRANGERS = 1.3
+
+
+def dcal(quantiles: np.ndarray = KNOWN, strangers: float = STRANGERS) -> Reference:
+    rows, labels = np.eye(4, dtype=np.float32), np.arange(4)
+    return Reference(quantiles, np.array([strangers, 0.1, 1.0]), 10, 20.0, rows, labels, 200)
+
+
+SURE = np.zeros((2, 1))
+
+
+def says(*moves: float) -> np.ndarray:
+    return np.array(moves)[:, None, None] * np.ones((2, 1, 24))
+
+
+def test_after_a_shift_the_reading_nearer_to_dcal_counts_for_more() -> None:
+    moves = says(0.02, 0.1)
+    move, error = agree(moves, SURE)
+    assert (1 - OVERSHOOT) * 0.02 <= move[0, 0] < (1 - OVERSHOOT) * 0.03
+    assert error[0] > 0
+    np.testing.assert_allclose(agree(moves[[1, 0]], SURE)[0], move)
+
+
+def test_the_error_is_that_of_the_school_that_counts() -> None:
+    moves = says(0.02, 0.3)
+    mild, hard = 0.03 * np.eye(2)[:, :, None]
+    apart = agree(moves, SURE).errors
+    more, less = (agree(moves, e).errors - apart for e in (mild, hard))
+    assert more[0] > less[0] >= 0
+    both = np.full((2, 1), 0.03)
+    np.testing.assert_allclose(agree(moves * 0, both).errors, 0.03 * LIFE)
+
+
+def test_readings_that_agree_are_joined_and_leave_no_doubt() -> None:
+    """After a shift readings go too far, in either direction."""
+    moves = np.repeat(np.linspace(-0.1, 0.1, 24)[None, None], 2, axis=0)
+    move, error = agree(moves, SURE)
+    np.testing.assert_allclose(move, (1 - OVERSHOOT) * moves[0])
+    np.testing.assert_allclose(error, LEAST)
+
+
+def drawn(
+    move: float, error: float, moved: float, uneven: float = 0.0, still: float | None = None
+) -> Reading:
+    shape = np.linspace(-0.02, 0.02, 24)
+    reading = Reading((move + shape)[None], np.array([error]))
+    return draw(reading, KNOWN, Said(moved if still is None else still, moved, uneven))
+
+
+def test_a_reading_is_drawn_to_the_level_as_their_errors_say() -> None:
+    """As two measurements of one thing are joined."""
+    error = VARIED * KNOWN.mean()
+    for own in (0.01, 0.03, 0.2):
+        found = drawn(-0.2, own, -0.1)
+        part = own**2 / (own**2 + error**2)
+        assert found.moves.mean() == pytest.approx(-0.2 + 0.1 * part)
+        assert found.errors[0] == own
+
+
+def test_it_keeps_the_shape_of_its_distances() -> None:
+    before, after = drawn(-0.2, 0.1, -0.2), drawn(-0.2, 0.1, 0.1)
+    ratio = (KNOWN + after.moves[0]) / (KNOWN + before.moves[0])
+    np.testing.assert_allclose(ratio, ratio[0])
+    assert ratio[0] > 1.1
+
+
+def test_where_axes_have_changed_unevenly_the_level_says_little() -> None:
+    moves = [drawn(-0.2, 0.05, 0.1, uneven).moves.mean() for uneven in (0.1, 0.5, 0.9, 3.0)]
+    assert moves == sorted(moves, reverse=True)
+    assert moves[0] > 0.0
+    assert moves[2] < -0.19
+    assert moves[3] == pytest.approx(-0.2, abs=1e-3)
+
+
+def test_levels_that_differ_say_little_either() -> None:
+    """Where it matters whether class means alone are weaker, D_train cannot tell."""
+    moves = [drawn(-0.2, 0.05, 0.0, still=still).moves.mean() for still in (0.0, 0.1, 0.3, 2.0)]
+    assert moves == sorted(moves, reverse=True)
+    assert moves[0] > moves[1] + 0.02
+    assert moves[-1] == pytest.approx(-0.2, abs=1e-2)
+
+
+def test_candidates_are_drawn_each_for_itself() -> None:
+    moves, errors = np.outer([-0.3, 0.0, 0.2], np.ones(24)), np.array([0.01, 0.05, 0.2])
+    said = Said(0.0, -0.05, 0.4)
+    together = draw(Reading(moves, errors), KNOWN, said)
+    for k in range(3):
+        one = draw(Reading(moves[k : k + 1], errors[k : k + 1]), KNOWN, said)
+        np.testing.assert_allclose(together.moves[k], one.moves[0])
+
+
+@given(st.floats(0.0, 2.0))
+def test_class_mates_are_expected_where_dcal_has_them_or_nearer(strangers: float) -> None:
+    moves = centre(dcal(), np.array([strangers]))[0]
+    assert (moves <= 0).all()
+    assert (KNOWN + moves >= -1e-12).all()
+
+
+def test_a_somewhat_smaller_set_has_lost_what_tells_classes_apart() -> None:
+    """Same-class distances are expected as before, until strangers come near to them."""
+    apart = STRANGERS / KNOWN.mean()
+    kink = STRANGERS * apart**-DISSOLVED
+    assert KNOWN.mean() < kink < STRANGERS
+    moves = centre(dcal(), np.array([2.0, STRANGERS, kink * 1.001, kink * 0.5]))
+    np.testing.assert_array_equal(moves[:3], 0)
+    np.testing.assert_allclose(moves[3], -KNOWN / 2)
+
+
+def test_class_mates_are_expected_to_be_nearer_than_strangers() -> None:
+    for strangers in (0.1, 0.5, 1.0):
+        assert (KNOWN + centre(dcal(), np.array([strangers]))).mean() < strangers
+
+
+def test_a_dcal_whose_class_mates_are_no_nearer_than_strangers_is_no_harm() -> None:
+    found = centre(dcal(strangers=0.5), np.array([0.4, 0.6]))
+    np.testing.assert_allclose(found, [-0.2 * KNOWN, 0 * KNOWN])
