@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import opengcn as og
 from opengcn.progress import progress_bar
-from opengcn.rehearsal import candidates, moved, trust
+from opengcn.rehearsal import after_shift, candidates, trust
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.reference import rate_to_quantiles
 from opengcn.scenarios.data import open_data
@@ -42,9 +42,8 @@ FAMILIES = {
 }
 GRID = {
     (trust, "LIFE"): (0.5, 0.8, 1.2),
-    (moved, "OVERSHOOT"): (0.0, 0.15),
-    (moved, "VARIED"): (0.03, 1.0),  # the latter: hardly drawn to the level
-    (moved, "DISSOLVED"): (0.6, 10.0),  # the latter: about D_cal's own curve
+    (after_shift, "OVERSHOOT"): (0.0, 0.15, 0.3),
+    (after_shift, "DISSOLVED"): (0.6, 10.0),  # the latter: about D_cal's own curve
     (trust, "CORRECTED"): (1.0, 2.0, 3.0),
     (trust, "VARIED_CLASSES"): (0.5, 1.0, 2.0),
     (trust, "EVIDENCE"): (0.1, 0.35, 1.0),

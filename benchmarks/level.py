@@ -5,7 +5,8 @@
 For each test set: the mean difference of its same-class distances from D_cal's; how far what
 `opengcn.rehearsal.level` says of it is off, over how far D_cal is, if everything along an axis is
 weaker (0), if class means alone are (1), and half-way; of 500 rows and of five classes half-way, or
-at 1 where something has shifted, as it is used; and how unevenly axes have changed.
+at 1 where something has shifted, as it is used; and the error that it is believed to have after a
+shift, over D_cal's distances.
 Nothing is fitted but the axes of D_train, and no prior is given. Means over splits.
 """
 
@@ -27,8 +28,8 @@ from opengcn.rehearsal.worlds import World
 from opengcn.scenarios.data import open_data
 from opengcn.scenarios.definitions import Setting, standard_settings
 
-AT = (0.0, 0.5, 1.0)
-MOVED = ("corruptions", "sketch", "other")  # kinds of sets that have shifted
+AT = (0.0, level.STILL, level.MOVED)
+SHIFTED = ("corruptions", "sketch", "other")  # kinds of sets that have shifted
 
 
 def levels(world: World) -> list[Level]:
@@ -41,7 +42,7 @@ def levels(world: World) -> list[Level]:
 
 
 def said(learned: list[Level], cal: og.EmbeddingSet, test: og.EmbeddingSet) -> list[float]:
-    """Return the true difference, what each level says, and how uneven axes are."""
+    """Return the true difference, what each level says, and the error that it would have."""
     rng = np.random.default_rng(0)
     reference = Reference.of(cal, reference_curve(cal, rng), rng)
     truth = rate_to_quantiles(og.OperatingCurve.from_labels(test).tpr)
@@ -49,7 +50,7 @@ def said(learned: list[Level], cal: og.EmbeddingSet, test: og.EmbeddingSet) -> l
     nodes = np.asarray(test.take(np.sort(rows)), np.float32)
     each = [one.of(nodes, reference) or Said(0.0, 0.0, 0.0) for one in learned]
     true = float((truth - reference.quantiles).mean())
-    return [true, *(one.still for one in each), each[0].uneven]
+    return [true, *(one.still for one in each), each[0].error]
 
 
 def kinds(name: str | None) -> Iterator[tuple[str, Setting]]:
@@ -69,7 +70,7 @@ def off(rows: list[list[float]]) -> NDArray[np.float64]:
 def main() -> None:
     """Print the table."""
     given = arguments(__doc__, splits=8)
-    print("| test set | true | 0 | 0.5 | 1 | 500 rows | five classes | uneven |")
+    print("| test set | true | 0 | 0.5 | 1 | 500 rows | five classes | error |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for name in (name for names in FAMILIES.values() for name in names):
         data = open_data(given.data / f"{name}.npz" if name else None)
@@ -85,10 +86,10 @@ def main() -> None:
                 found.setdefault(kind, []).append(each)
         for kind, splits in found.items():
             whole, rows, classes = zip(*splits, strict=True)
-            true, *_, uneven = np.mean(whole, 0)
-            used = level.MOVED if kind in MOVED else level.STILL
+            true, *_, error = np.mean(whole, 0)
+            used = level.MOVED if kind in SHIFTED else level.STILL
             small = (off(list(part))[AT.index(used)] for part in (rows, classes))
-            cells = " | ".join(f"{x:.2f}" for x in (*off(list(whole)), *small, uneven))
+            cells = " | ".join(f"{x:.2f}" for x in (*off(list(whole)), *small, error))
             print(f"| {name or 'glyphs'}, {kind} | {true:+.3f} | {cells} |", flush=True)
 
 

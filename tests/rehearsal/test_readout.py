@@ -5,16 +5,22 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import opengcn as og
+from opengcn.rehearsal import readout
+from opengcn.rehearsal.after_shift import centre
 from opengcn.rehearsal.candidates import candidates
-from opengcn.rehearsal.examples import KINDS, Examples, View, rehearse
+from opengcn.rehearsal.examples import COMPARED, KINDS, Examples, View, rehearse
 from opengcn.rehearsal.level import Said
 from opengcn.rehearsal.mates import Correction
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.readout import Prediction, Readout
 from opengcn.rehearsal.reference import Reference
+from opengcn.rehearsal.trust import shifted
 from opengcn.rehearsal.worlds import World
+
+Rate = NDArray[np.float64]
 
 READ = np.full(3, -4.0)  # log priors
 
@@ -358,3 +364,37 @@ def test_a_set_that_is_small_as_a_whole_is_not_expected_to_be_as_wide_as_dcal(
         found = model.judge(np.zeros((3, 25, 24)), errors, np.full(3, -4.0), known, asked)
         assert found.quantiles.mean() < (factor + 0.05) * known.quantiles.mean()
         assert found.quantiles.mean() > (factor - 0.4) * known.quantiles.mean()
+
+
+def test_a_shift_is_judged_by_how_much_classes_and_rows_differ_by_chance(
+    model: Readout, examples: Examples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Strangers in the set, and what D_cal's rows may be farther by, for each candidate."""
+    known = replace(reference(examples, 5), scatter=0.05, row_scatter=0.1, classes=30)
+    views = [look(examples, 5, 1.3), look(examples, 5, 1.5)]
+    asked, given = ask(views, 40, 0.02), {}
+
+    def judged(farther: Rate, variance: Rate) -> tuple[Rate, Rate]:
+        given["farther"], given["variance"] = farther, variance
+        return shifted(farther, variance)
+
+    def expected(reference: Reference, strangers: Rate) -> Rate:
+        given["strangers"] = strangers
+        return centre(reference, strangers)
+
+    monkeypatch.setattr(readout, "shifted", judged)
+    monkeypatch.setattr(readout, "centre", expected)
+    moves, errors, read = model.read(asked, known)
+    model.judge(moves, errors, read, known, asked)
+    compared = min(len(known.rows), 2 * COMPARED)
+    for k, log_prior in enumerate(candidates(0.02, None)):
+        prior = np.exp(log_prior)
+        classes, rows = 1 / min(30, compared) + max(prior, 1 / 40), 1 / compared + 1 / 40
+        assert given["variance"][k] == pytest.approx(0.05**2 * classes + 0.1**2 * rows)
+        odds = min(prior, 0.5) / (1 - min(prior, 0.5))
+        within = (known.quantiles * np.exp(moves[:, k])).mean()
+        mean = np.mean([view.mean for view in views])
+        assert given["strangers"][k] == pytest.approx(mean + odds * (mean - within))
+        farther = np.log(np.mean([v.strange for v in views]) / given["strangers"][k])
+        assert given["farther"][k] == pytest.approx(farther)
+    assert np.ptp(given["strangers"]) > 0.01

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 
 import opengcn as og
 from opengcn.memo import exact_curve
@@ -100,24 +103,42 @@ def test_of_a_single_class_with_pairs_nobody_can_tell() -> None:
     assert reference.error == 0.2
 
 
-def test_the_scatter_is_how_much_classes_differ_in_their_distance_from_strangers() -> None:
-    """A naive loop, less what rows of a class differ by; of many classes what is usual is little."""
-    rng = np.random.default_rng(0)
-    size, count = 8, 60
-    pull = np.repeat(rng.random(count), size)[:, None]  # some classes are near the centre of all
-    X = rng.standard_normal((count, 12)).repeat(size, 0) + 0.2 * rng.standard_normal((480, 12))
+def scattered(sizes: NDArray[np.int64], seed: int = 0) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return classes of these sizes, some of them near the centre of all, in 12 dimensions."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    pull = rng.random(len(sizes))[y, None]
+    X = rng.standard_normal((len(sizes), 12))[y] + 0.2 * rng.standard_normal((len(y), 12))
     X = (1 - 0.5 * pull) * X + pull * np.full(12, 2.0)
-    X = (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32)
-    y = np.repeat(np.arange(count), size)
+    return (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32), y
+
+
+def test_the_scatter_is_how_much_classes_differ_in_their_distance_from_strangers() -> None:
+    """A naive loop, less what rows of a class differ by; what is usual counts for five classes."""
+    k = 40
+    X, y = scattered(np.random.default_rng(1).integers(2, 12, k))
     away = np.array(
-        [np.log(np.linalg.norm(X[y != y[i]] - X[i], axis=1).mean()) for i in range(480)]
+        [np.log(np.linalg.norm(X[y != y[i]] - X[i], axis=1).mean()) for i in range(len(y))]
     )
-    means = np.array([away[y == c].mean() for c in range(count)])
-    within = np.mean([away[y == c].var(ddof=1) for c in range(count)])
-    between = means.var(ddof=1) - within / size
-    assert between > 10 * within / size
-    expected = np.sqrt((count * between + WORTH * USUAL**2) / (count + WORTH))
+    parts = [away[y == c] for c in range(k)]
+    within = sum(((p - p.mean()) ** 2).sum() for p in parts) / (len(y) - k)
+    between = np.var([p.mean() for p in parts], ddof=1) - within * np.mean(
+        [1 / len(p) for p in parts]
+    )
+    between *= ((k - 1) / (k - 2)) ** 2
+    expected = np.sqrt((k * between + WORTH * USUAL**2) / (k + WORTH)), np.sqrt(within)
     assert _scatter(X, y) == pytest.approx(expected, rel=1e-3)
+    curve = og.OperatingCurve.from_labels(og.EmbeddingSet(X, y))
+    known = Reference.of(og.EmbeddingSet(X, y), curve, np.random.default_rng(0))
+    assert (known.scatter, known.row_scatter) == pytest.approx(expected, rel=1e-3)
+
+
+def test_few_classes_are_not_taken_to_be_more_alike_than_many() -> None:
+    """On average over draws of one world, and but for what is usual."""
+    many = _scatter(*scattered(np.full(150, 6)))[0] ** 2
+    draws = [_scatter(*scattered(np.full(5, 6), seed))[0] ** 2 for seed in range(60)]
+    few = (np.mean(draws) * (5 + WORTH) - WORTH * USUAL**2) / 5
+    assert few == pytest.approx(many, rel=0.3)
 
 
 def test_of_rows_without_classes_the_scatter_is_next_to_nothing() -> None:
@@ -126,6 +147,6 @@ def test_of_rows_without_classes_the_scatter_is_next_to_nothing() -> None:
     X = rng.standard_normal((600, 8)) + 0.5
     X = (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32)
     found = [_scatter(X, rng.permutation(600) % 60) for _ in range(5)]
-    assert np.mean(found) < 0.02
-    assert _scatter(X, np.zeros(600, np.int64)) == USUAL
-    assert 0 < _scatter(X[:2], np.arange(2)) < 1
+    assert np.mean(found, 0)[0] < 0.02 < np.mean(found, 0)[1]
+    for classes in (1, 2):  # which cannot tell
+        assert _scatter(X, np.arange(600) % classes) == (USUAL, USUAL)

@@ -215,7 +215,7 @@ class RehearsedOpenGCN(OpenGCN):
             "class_size": reference.class_size,
             "size": reference.size,
             "error": reference.error,
-            "scatter": reference.scatter,
+            "scatter": [reference.scatter, reference.row_scatter],
         }
         mates = {f"mates.{name}": array for name, array in self.mates_.arrays().items()}
         level = {f"level.{name}": array for name, array in self.level_.arrays().items()}
@@ -238,7 +238,7 @@ class RehearsedOpenGCN(OpenGCN):
             arrays.pop("reference.labels"),
             int(header["size"]),
             float(header["error"]),
-            float(header["scatter"]),
+            *map(float, header["scatter"]),
         )
         tpr, tnr = arrays.pop("cal_curve")
         self.cal_curve_ = OperatingCurve(tpr, tnr, "exact")
@@ -279,10 +279,8 @@ def _share_below(data: EmbeddingSet) -> NDArray[np.float64]:
 
 def _curve(found: Prediction, below: NDArray[np.float64], info: dict[str, Any]) -> OperatingCurve:
     """Return the curve of a prediction, given the share of all pairs below each distance."""
-    # Class mates are not farther apart than any two rows are.
-    tpr, low, high = (
-        np.maximum(quantiles_to_rate(q), below) for q in (found.quantiles, found.high, found.low)
-    )
+    tpr = quantiles_to_rate(found.quantiles)
+    low, high = quantiles_to_rate(found.high), quantiles_to_rate(found.low)
     prior = _possible(found.prior, below, tpr)
     tnr = _tnr(below, tpr, prior)
     tnr_low = _tnr(below, low, _possible(found.prior_low, below, tpr))

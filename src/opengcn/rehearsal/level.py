@@ -27,6 +27,9 @@ AXES = 256  # that are looked along: those with most of the variance between cla
 STILL, MOVED = 0.5, 1.0
 LEAST = 0.02  # part of the variance that is within classes at any rate
 LIMIT = 3.0  # times that distances are larger or smaller, at most
+# Error after a shift, in parts of D_cal's distances: over how much less of the variance within
+# classes counts than does not. And the third power of how unevenly axes have changed.
+HIDDEN = 0.04
 FEWEST = 16  # rows that D_cal has beyond one of each class
 
 Floats = NDArray[np.float32]
@@ -41,15 +44,16 @@ class Said(NamedTuple):
     still, moved : float
         How much larger its same-class distances are than D_cal's, on average: if nothing has
         shifted, if something has.
-    uneven : float
-        How much axes differ in what they have gained or lost of D_train's variance, in logarithms.
-        The more, the less `moved` can be relied on: then it is another domain, with directions of
-        its own.
+    error : float
+        What `moved` may be off by, over D_cal's distances. The more of what varies within classes
+        does so along telling axes, the more is hidden; and the more axes differ in what they have
+        gained or lost of D_train's variance, the less is it the same world: another domain has
+        directions of its own (and so have few classes, or a handful of rows, by chance).
     """
 
     still: float
     moved: float
-    uneven: float
+    error: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +69,14 @@ class Level:
     weights : ndarray of shape (2, k)
         How much of the variance along each is not within classes: if nothing has shifted, if
         something has.
+    left : ndarray of shape (1,)
+        How much of its variance within classes counts as such after a shift.
     """
 
     axes: Floats
     variances: Rate
     weights: Rate
+    left: Rate
 
     @classmethod
     def learn(cls, world: World) -> Self:
@@ -92,7 +99,9 @@ class Level:
         most = np.sort(np.argsort(-between, kind="stable")[:AXES])
         axes = np.ascontiguousarray(world.axes[:, most])  # as in a file, to the bit
         weights = np.outer([1 + part * (alone - 1) for part in (STILL, MOVED)], telling[most])
-        return cls(axes, variances[most], weights)
+        within = variances - between
+        lost = float(weights[1] @ within[most]) / max(float(within.sum()), 1e-12)
+        return cls(axes, variances[most], weights, np.array([max(1 - lost, LEAST)]))
 
     def of(self, nodes: Floats, reference: Reference, prior: float = 0.0) -> Said | None:
         """Say how much larger same-class distances are in a set than in D_cal.
@@ -128,7 +137,8 @@ class Level:
         total, along = self._along(nodes - nodes.mean(0), len(nodes) - 1)
         ratio = np.clip(np.sqrt(self._within(total, along) / known), 1 / LIMIT, LIMIT)
         still, moved = (ratio - 1) * reference.quantiles.mean()
-        return Said(float(still), float(moved), self._uneven(along))
+        hidden = HIDDEN * (1 / float(self.left[0]) - 1)
+        return Said(float(still), float(moved), float(np.hypot(hidden, self._uneven(along) ** 3)))
 
     def _along(self, centred: NDArray[Any], count: int) -> tuple[float, Rate]:
         """Return the variance as a whole, and along each axis."""

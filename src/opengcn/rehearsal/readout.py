@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from opengcn.rehearsal.after_shift import agree, centre, draw
 from opengcn.rehearsal.candidates import candidates, plausible
 from opengcn.rehearsal.episodes import Kind
-from opengcn.rehearsal.examples import Examples, View
-from opengcn.rehearsal.moved import agree, centre, draw
+from opengcn.rehearsal.examples import COMPARED, Examples, View
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.reader import Reader, given_inputs
 from opengcn.rehearsal.reference import Reference
@@ -222,14 +222,14 @@ class Readout:
         moves = known * np.expm1(moves)
         errors = (known + moves).mean(2) * errors
         strangers = _strangers(moves, priors, reference, asked)
-        classes = 1 / (1 / reference.classes + priors)
         farther = np.log(max(_mean(asked, "strange"), 1e-6) / strangers)
-        chance, far = shifted(farther, classes, reference.scatter)
+        chance, far = shifted(farther, _by_chance(priors, reference, asked))
         pairs = np.maximum(priors * asked.nodes * (asked.nodes - 1) / 2, 1)
         few = FEW * np.maximum(pairs**-0.5 - ENOUGH**-0.5, 0)
         after, level = agree(moves[:2], errors[:2]), None
         if asked.level is not None:
             after, level = draw(after, known, asked.level), asked.level.still
+        # Few pairs are no reason to rely on the level: that was no better (docs/default.md).
         still, moved = (
             Reading(said.moves, np.hypot(said.errors, few))
             for said in (alone(moves[2], errors[2]), after)
@@ -274,6 +274,17 @@ def _strangers(moves: Rate, priors: Rate, reference: Reference, asked: Asked) ->
     mean, odds = _mean(asked, "mean"), np.minimum(priors, 0.5) / (1 - np.minimum(priors, 0.5))
     within = (reference.quantiles + moves.mean(0)).mean(1)
     return np.asarray(np.maximum(mean + odds * (mean - within), 1e-6), np.float64)
+
+
+def _by_chance(priors: Rate, reference: Reference, asked: Asked) -> Rate:
+    """Return the variance of how much farther D_cal is than strangers are, if nothing has shifted.
+
+    As in an analysis of variance: D_cal and the set have so many classes, and so many rows.
+    """
+    compared = min(len(reference.rows), COMPARED * len(asked.seen))
+    classes = 1 / min(reference.classes, compared) + np.maximum(priors, 1 / asked.nodes)
+    rows = 1 / compared + 1 / asked.nodes
+    return np.asarray(reference.scatter**2 * classes + reference.row_scatter**2 * rows, np.float64)
 
 
 def _mean(asked: Asked, name: str) -> float:

@@ -50,8 +50,9 @@ class Reference:
     error : float, default 0
         Of the quantiles, for other classes of the same world would have given others: root
         mean square over choices of classes of the absolute error, which is a mean over levels.
-    scatter : float, default 0.03
-        How much its classes differ, in logarithms, in how far they are from strangers.
+    scatter, row_scatter : float, default 0.03
+        How much its classes, and rows of one, differ in how far they are from strangers, in
+        logarithms.
     """
 
     quantiles: Rate
@@ -63,6 +64,7 @@ class Reference:
     size: int
     error: float = 0.0
     scatter: float = USUAL
+    row_scatter: float = USUAL
 
     @classmethod
     def of(cls, cal: EmbeddingSet, curve: OperatingCurve, rng: np.random.Generator) -> Self:
@@ -98,7 +100,7 @@ class Reference:
             labels,
             len(cal),
             _class_error(cal, rng),
-            _scatter(rows, labels),
+            *_scatter(rows, labels),
         )
 
     @classmethod
@@ -172,22 +174,24 @@ def _class_error(cal: EmbeddingSet, rng: np.random.Generator) -> float:
     return float(np.sqrt(np.square(sizes).mean()) * few)
 
 
-def _scatter(rows: Floats, labels: NDArray[np.int64]) -> float:
-    """Return how much classes differ in their distance from strangers, rows of a class apart.
+def _scatter(rows: Floats, labels: NDArray[np.int64]) -> tuple[float, float]:
+    """Return how much classes differ in their distance from strangers, and rows of a class.
 
-    It is a guess from few classes: what is usual counts as well.
+    The former is a guess from few classes: what is usual counts as well.
     """
     codes = np.unique(labels, return_inverse=True)[1]
     size = np.bincount(codes)
-    if len(size) < 2:
-        return USUAL
+    k = len(size)
+    if k < 3:  # of two, one is as far from the other as the other from it
+        return USUAL, USUAL
     strangers = codes[:, None] != codes
     away = (distances(rows, rows) * strangers).sum(1, dtype=np.float64) / strangers.sum(1)
     away = np.log(np.maximum(away, 1e-6))
     means = np.bincount(codes, away) / size
-    within = np.square(away - means[codes]).sum() / max(len(codes) - len(size), 1)
+    within = float(np.square(away - means[codes]).sum()) / max(len(codes) - k, 1)
     between = max(float(means.var(ddof=1) - within * np.mean(1 / size)), 0.0)
-    return float(np.sqrt((len(size) * between + WORTH * USUAL**2) / (len(size) + WORTH)))
+    between *= ((k - 1) / (k - 2)) ** 2  # a class that is far off makes all others so
+    return float(np.sqrt((k * between + WORTH * USUAL**2) / (k + WORTH))), float(np.sqrt(within))
 
 
 def _choose(n: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:

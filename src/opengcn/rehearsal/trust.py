@@ -2,7 +2,8 @@
 
 All err, for different reasons: D_cal has few classes, and rehearsals are not life. When
 nothing has shifted, D_cal's curve is right up to the choice of its classes, and what nodes see
-corrects most of that; when the set has shifted, only a reading knows.
+corrects most of that; when the set has shifted, it counts for little (see
+`opengcn.rehearsal.after_shift`).
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def alone(moves: Rate, errors: Rate) -> Reading:
     return Reading(moves, np.maximum(LIFE * errors, LEAST))
 
 
-def shifted(farther: Rate, classes: Rate | float, scatter: float) -> tuple[Rate, Rate]:
+def shifted(farther: Rate, variance: Rate) -> tuple[Rate, Rate]:
     """Return how likely it is that a set has shifted.
 
     Parameters
@@ -92,10 +93,8 @@ def shifted(farther: Rate, classes: Rate | float, scatter: float) -> tuple[Rate,
     farther : ndarray of shape (c,)
         Logarithm of the distance between rows of D_cal and the set over that between
         strangers in the set.
-    classes : ndarray of shape (c,) or float
-        How many classes D_cal and the set are worth together, as in an F-test.
-    scatter : float
-        How much single classes differ in that: see `opengcn.rehearsal.reference.Reference`.
+    variance : ndarray of shape (c,)
+        Of that logarithm, by the choice of classes and rows alone.
 
     Returns
     -------
@@ -104,7 +103,6 @@ def shifted(farther: Rate, classes: Rate | float, scatter: float) -> tuple[Rate,
     evidence : ndarray of shape (c,)
         Logarithm of how likely it is to be so far at all, shifted or not, weighted.
     """
-    variance = np.asarray(scatter**2 / classes)
     still, moved = (_log_normal(farther, variance + more) for more in (0.0, SHIFTED**2))
     chance = 1 / (1 + np.exp(-np.clip(moved - still, -30, 30)))
     return np.asarray(chance, np.float64), EVIDENCE * np.logaddexp(still, moved)
@@ -121,15 +119,15 @@ def weigh(
 ) -> Weighed:
     """Weigh readings against D_cal.
 
-    If nothing has shifted, the truth is near D_cal's corrected curve; if something has, anywhere.
-    A reading has measured it, with an error. What is expected lies in between, for either case,
-    and the cases count as they are likely.
+    If nothing has shifted, the truth is near D_cal's corrected curve; if something has, anywhere
+    about a centre. A reading has measured it, with an error. What is expected lies in between, for
+    either case, and the cases count as they are likely.
 
     Parameters
     ----------
     still, moved : Reading
         Where nothing has shifted, by the school of all rehearsals; where something has, see
-        `opengcn.rehearsal.moved`.
+        `opengcn.rehearsal.after_shift`.
     correction : Correction
         Of D_cal's curve, if nothing has shifted.
     reference_error : float
@@ -141,7 +139,7 @@ def weigh(
         in which the set varies: see `opengcn.rehearsal.level`. The same for all candidates.
     centre : ndarray of shape (c, 24) or float, default 0
         About which differences from D_cal's quantiles are to be expected if something has: see
-        `opengcn.rehearsal.moved.centre`.
+        `opengcn.rehearsal.after_shift.centre`.
 
     Returns
     -------

@@ -23,9 +23,6 @@ DOUBT = 1.0  # error of a reading over how far mild and hard ones are from it
 # Of what tells classes apart, by distances and in logarithms, a set may have lost so much before
 # its same-class distances are expected to be smaller than D_cal's.
 DISSOLVED = 0.6
-# Error of what directions say: over D_cal's distances, where all axes are alike, and over how far
-# the levels of a set that has shifted and of one that has not are apart.
-VARIED, BETWEEN = 0.03, 0.5
 
 Rate = NDArray[np.float64]
 
@@ -79,8 +76,7 @@ def draw(reading: Reading, known: Rate, said: Said) -> Reading:
     reading : Reading
         Nearer to the level.
     """
-    error = known.mean() * np.hypot(VARIED, said.uneven**3)
-    error = np.hypot(error, BETWEEN * abs(said.moved - said.still))
+    error = known.mean() * said.error
     part = reading.errors**2 / (reading.errors**2 + error**2)
     quantiles = known + reading.moves
     factor = (known.mean() + said.moved) / np.maximum(quantiles.mean(1), 1e-9)
