@@ -138,6 +138,22 @@ def test_the_error_is_what_is_hidden_and_how_uneven_axes_are() -> None:
     assert told(LEVEL, X).error == pytest.approx(np.hypot(hidden, slow**1.5), rel=1e-3)
 
 
+@pytest.mark.parametrize("axes", [4, D])
+def test_what_is_left_of_the_variance_within_classes(
+    axes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a shift; of all axes, those that are not looked along keep all of it."""
+    monkeypatch.setattr(module, "AXES", axes)
+    world = World.of(og.EmbeddingSet(*classes(60, 20, seed=0)), np.random.default_rng(0))
+    level, within, kept = Level.learn(world), 0.0, 0.0
+    for k in range(D):
+        own = float(world.spread[k]) ** 2 * (1 - float(world.telling[k]))
+        same = np.abs(level.axes.T @ world.axes[:, k]) > 0.99
+        weight = float(level.weights[1][same][0]) if same.any() else 0.0
+        within, kept = within + own, kept + (1 - weight) * own
+    assert level.left[0] == pytest.approx(kept / within, rel=1e-3)
+
+
 def test_where_every_axis_tells_classes_apart_little_is_left_to_go_by() -> None:
     """Then the level is but the size of the set, which changes where class means do."""
     rng = np.random.default_rng(0)

@@ -370,7 +370,11 @@ def test_a_shift_is_judged_by_how_much_classes_and_rows_differ_by_chance(
     model: Readout, examples: Examples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Strangers in the set, and what D_cal's rows may be farther by, for each candidate."""
-    known = replace(reference(examples, 5), scatter=0.05, row_scatter=0.1, classes=30)
+    known = replace(
+        reference(examples, 5), scatter=0.05, row_scatter=0.1, class_size=50.0, size=400
+    )
+    rows = np.tile(known.rows, (30, 1))  # more than are compared
+    known = replace(known, rows=rows, labels=np.tile(known.labels, 30))
     views = [look(examples, 5, 1.3), look(examples, 5, 1.5)]
     asked, given = ask(views, 40, 0.02), {}
 
@@ -386,11 +390,12 @@ def test_a_shift_is_judged_by_how_much_classes_and_rows_differ_by_chance(
     monkeypatch.setattr(readout, "centre", expected)
     moves, errors, read = model.read(asked, known)
     model.judge(moves, errors, read, known, asked)
-    compared = min(len(known.rows), 2 * COMPARED)
+    compared = 2 * COMPARED
+    assert compared < len(known.rows)
     for k, log_prior in enumerate(candidates(0.02, None)):
         prior = np.exp(log_prior)
-        classes, rows = 1 / min(30, compared) + max(prior, 1 / 40), 1 / compared + 1 / 40
-        assert given["variance"][k] == pytest.approx(0.05**2 * classes + 0.1**2 * rows)
+        classes, count = 50 / 400 + max(prior, 1 / 40), 1 / compared + 1 / 40
+        assert given["variance"][k] == pytest.approx(0.05**2 * classes + 0.1**2 * count)
         odds = min(prior, 0.5) / (1 - min(prior, 0.5))
         within = (known.quantiles * np.exp(moves[:, k])).mean()
         mean = np.mean([view.mean for view in views])

@@ -103,12 +103,14 @@ def test_of_a_single_class_with_pairs_nobody_can_tell() -> None:
     assert reference.error == 0.2
 
 
-def scattered(sizes: NDArray[np.int64], seed: int = 0) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def scattered(
+    sizes: NDArray[np.int64], seed: int = 0, reach: float = 1.0
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return classes of these sizes, some of them near the centre of all, in 12 dimensions."""
     rng = np.random.default_rng(seed)
     y = np.repeat(np.arange(len(sizes)), sizes)
-    pull = rng.random(len(sizes))[y, None]
-    X = rng.standard_normal((len(sizes), 12))[y] + 0.2 * rng.standard_normal((len(y), 12))
+    pull = reach * rng.random(len(sizes))[y, None]
+    X = rng.standard_normal((len(sizes), 12))[y] + 0.5 * rng.standard_normal((len(y), 12))
     X = (1 - 0.5 * pull) * X + pull * np.full(12, 2.0)
     return (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32), y
 
@@ -116,16 +118,15 @@ def scattered(sizes: NDArray[np.int64], seed: int = 0) -> tuple[NDArray[Any], ND
 def test_the_scatter_is_how_much_classes_differ_in_their_distance_from_strangers() -> None:
     """A naive loop, less what rows of a class differ by; what is usual counts for five classes."""
     k = 40
-    X, y = scattered(np.random.default_rng(1).integers(2, 12, k))
+    X, y = scattered(np.random.default_rng(1).integers(2, 12, k), reach=0.1)
     away = np.array(
         [np.log(np.linalg.norm(X[y != y[i]] - X[i], axis=1).mean()) for i in range(len(y))]
     )
     parts = [away[y == c] for c in range(k)]
     within = sum(((p - p.mean()) ** 2).sum() for p in parts) / (len(y) - k)
-    between = np.var([p.mean() for p in parts], ddof=1) - within * np.mean(
-        [1 / len(p) for p in parts]
-    )
-    between *= ((k - 1) / (k - 2)) ** 2
+    noise = within * np.mean([1 / len(p) for p in parts])
+    between = ((k - 1) / (k - 2)) ** 2 * np.var([p.mean() for p in parts], ddof=1) - noise
+    assert between < 20 * noise  # so that it matters
     expected = np.sqrt((k * between + WORTH * USUAL**2) / (k + WORTH)), np.sqrt(within)
     assert _scatter(X, y) == pytest.approx(expected, rel=1e-3)
     curve = og.OperatingCurve.from_labels(og.EmbeddingSet(X, y))

@@ -279,10 +279,12 @@ def _strangers(moves: Rate, priors: Rate, reference: Reference, asked: Asked) ->
 def _by_chance(priors: Rate, reference: Reference, asked: Asked) -> Rate:
     """Return the variance of how much farther D_cal is than strangers are, if nothing has shifted.
 
-    As in an analysis of variance: D_cal and the set have so many classes, and so many rows.
+    As in an analysis of variance: D_cal and the set have so many classes, large ones counting for
+    more, and so many rows.
     """
     compared = min(len(reference.rows), COMPARED * len(asked.seen))
-    classes = 1 / min(reference.classes, compared) + np.maximum(priors, 1 / asked.nodes)
+    share = reference.class_size / reference.size  # of any two rows that are of one class
+    classes = max(share, 1 / compared) + np.maximum(priors, 1 / asked.nodes)
     rows = 1 / compared + 1 / asked.nodes
     return np.asarray(reference.scatter**2 * classes + reference.row_scatter**2 * rows, np.float64)
 

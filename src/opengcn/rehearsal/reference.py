@@ -189,8 +189,8 @@ def _scatter(rows: Floats, labels: NDArray[np.int64]) -> tuple[float, float]:
     away = np.log(np.maximum(away, 1e-6))
     means = np.bincount(codes, away) / size
     within = float(np.square(away - means[codes]).sum()) / max(len(codes) - k, 1)
-    between = max(float(means.var(ddof=1) - within * np.mean(1 / size)), 0.0)
-    between *= ((k - 1) / (k - 2)) ** 2  # a class that is far off makes all others so
+    far = ((k - 1) / (k - 2)) ** 2  # a class that is far off makes all others so
+    between = max(float(far * means.var(ddof=1) - within * np.mean(1 / size)), 0.0)
     return float(np.sqrt((k * between + WORTH * USUAL**2) / (k + WORTH))), float(np.sqrt(within))
 
 
