@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from leave_one_out import FAMILIES
+from leave_one_out import FAMILIES, kinds
 from models import arguments, fit_or_load
 from numpy.typing import NDArray
 
@@ -24,7 +24,6 @@ from opengcn.rehearsal.mates import Correction
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.reference import rate_to_quantiles
 from opengcn.scenarios.data import open_data
-from opengcn.scenarios.definitions import standard_settings
 
 GRAPHS = 3  # draws of graphs, to see what sampling does
 COLUMNS = (
@@ -88,10 +87,7 @@ def main() -> None:
     for name in (name for names in FAMILIES.values() for name in names):
         data = open_data(given.data / f"{name}.npz" if name else None)
         found: dict[str, list[list[float]]] = {}
-        for setting in standard_settings(name or "glyphs"):
-            if setting.scenario == "ablation":
-                continue
-            kind = "corruptions" if setting.scenario == "shiftdist" else setting.test
+        for kind, setting in kinds(name or "glyphs"):
             most = data.most_splits(setting.test) or given.splits
             for split in range(min(given.splits, most)):
                 train, cal, test = data.sets(setting, split)

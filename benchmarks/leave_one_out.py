@@ -29,7 +29,7 @@ from opengcn.rehearsal import after_shift, candidates, trust
 from opengcn.rehearsal.question import Asked
 from opengcn.rehearsal.reference import rate_to_quantiles
 from opengcn.scenarios.data import open_data
-from opengcn.scenarios.definitions import standard_settings
+from opengcn.scenarios.definitions import Setting, standard_settings
 
 # Twins of one data set are left out together, and so are its corruptions.
 FAMILIES = {
@@ -76,6 +76,13 @@ class Read:
         return float(wrong / hard)
 
 
+def kinds(name: str) -> Iterator[tuple[str, Setting]]:
+    """Yield the settings of a data set, corruptions under one name."""
+    for setting in standard_settings(name):
+        if setting.scenario != "ablation":
+            yield "corruptions" if setting.scenario == "shiftdist" else setting.test, setting
+
+
 def parts(test: og.EmbeddingSet, split: int) -> Iterator[og.EmbeddingSet]:
     """Yield a test set, 500 of its rows, and five of its classes."""
     rng = np.random.default_rng(split)
@@ -87,9 +94,7 @@ def parts(test: og.EmbeddingSet, split: int) -> Iterator[og.EmbeddingSet]:
 def reads(path: Path | None, name: str, splits: int, models: Path) -> Iterator[list[Read]]:
     """Yield what is read of each test set of a data set, over its splits."""
     data = open_data(path)
-    for setting in standard_settings(name):
-        if setting.scenario == "ablation":
-            continue
+    for _, setting in kinds(name):
         found: dict[int, list[Read]] = {}
         for split in range(min(splits, data.most_splits(setting.test) or splits)):
             train, cal, test = data.sets(setting, split)

@@ -12,11 +12,10 @@ Nothing is fitted but the axes of D_train, and no prior is given. Means over spl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from unittest.mock import patch
 
 import numpy as np
-from leave_one_out import FAMILIES, parts
+from leave_one_out import FAMILIES, kinds, parts
 from models import arguments
 from numpy.typing import NDArray
 
@@ -26,7 +25,6 @@ from opengcn.rehearsal.level import Level, Said
 from opengcn.rehearsal.reference import Reference, rate_to_quantiles, reference_curve
 from opengcn.rehearsal.worlds import World
 from opengcn.scenarios.data import open_data
-from opengcn.scenarios.definitions import Setting, standard_settings
 
 AT = (0.0, level.STILL, level.MOVED)
 SHIFTED = ("corruptions", "sketch", "other")  # kinds of sets that have shifted
@@ -53,13 +51,6 @@ def said(learned: list[Level], cal: og.EmbeddingSet, test: og.EmbeddingSet) -> l
     return [true, *(one.still for one in each), each[0].error]
 
 
-def kinds(name: str | None) -> Iterator[tuple[str, Setting]]:
-    """Yield the settings of a data set, corruptions under one name."""
-    for setting in standard_settings(name or "glyphs"):
-        if setting.scenario != "ablation":
-            yield "corruptions" if setting.scenario == "shiftdist" else setting.test, setting
-
-
 def off(rows: list[list[float]]) -> NDArray[np.float64]:
     """Return how far each level is off, over how far D_cal is."""
     table = np.array(rows)
@@ -76,7 +67,7 @@ def main() -> None:
         data = open_data(given.data / f"{name}.npz" if name else None)
         learned: tuple[og.EmbeddingSet | None, list[Level]] = (None, [])
         found: dict[str, list[list[list[float]]]] = {}  # by kind: splits of three parts each
-        for kind, setting in kinds(name):
+        for kind, setting in kinds(name or "glyphs"):
             most = data.most_splits(setting.test) or given.splits
             for split in range(min(given.splits, most)):
                 train, cal, test = data.sets(setting, split)

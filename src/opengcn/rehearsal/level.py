@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opengcn.rehearsal.reference import Reference
-from opengcn.rehearsal.worlds import World
+from opengcn.rehearsal.worlds import World, class_means
 
 __all__ = ["Level", "Said"]
 
@@ -27,8 +27,8 @@ AXES = 256  # that are looked along: those with most of the variance between cla
 STILL, MOVED = 0.5, 1.0
 LEAST = 0.02  # part of the variance that is within classes at any rate
 LIMIT = 3.0  # times that distances are larger or smaller, at most
-# Error after a shift, in parts of D_cal's distances: over how much less of the variance within
-# classes counts than does not. And the third power of how unevenly axes have changed.
+# Error after a shift, in parts of D_cal's distances, over the odds that what varies within classes
+# does so along telling axes, where it does not count. (And the third power of `Level._uneven`.)
 HIDDEN = 0.04
 FEWEST = 16  # rows that D_cal has beyond one of each class
 
@@ -127,9 +127,7 @@ class Level:
         n, spare = len(rows), len(rows) - len(size)
         if len(size) < 2 or spare < FEWEST:
             return None
-        means = np.zeros((len(size), rows.shape[1]))
-        np.add.at(means, code, rows)
-        means /= size[:, None]
+        means = class_means(rows.astype(np.float64), code)
         within = self._within(*self._along(rows - means[code], spare))
         everything = self._within(*self._along(rows - rows.mean(0), n - 1))
         between = (everything - within) * (n - 1) / (n - np.square(size).sum() / n)

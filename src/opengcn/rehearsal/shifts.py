@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opengcn.rehearsal.worlds import World, unit_vector
+from opengcn.rehearsal.worlds import World, class_means, unit_vector
 
 __all__ = ["Shift", "draw_likeness", "draw_shift", "log_uniform", "on_the_sphere"]
 
@@ -111,16 +111,16 @@ class Shift:
             rows = rows + np.float32(self.families) * common[labels]
         if self.separation != 1 or self.separation_spread:
             factor = (self.separation + self.separation_spread * by_class()).clip(0, 1.4)
-            rows = rows + ((factor - 1) * (_means(rows, labels) - rows.mean(0)))[labels]
+            rows = rows + ((factor - 1) * (class_means(rows, labels) - rows.mean(0)))[labels]
         if self.kin:
-            means = _means(rows, labels)
+            means = class_means(rows, labels)
             part = np.float32(self.kin) * rng.random((classes, 1), np.float32)
             rows = rows + (part * (means[rng.integers(classes, size=classes)] - means))[labels]
         if self.blend:
             factor = self.blend * (1 + self.blend_spread * by_class()).clip(0, 2.5)
             rows = rows + hit * factor[labels] * images(len(rows))
         if self.scatter_spread:
-            means = _means(rows, labels)[labels]
+            means = class_means(rows, labels)[labels]
             rows = means + np.exp(self.scatter_spread * by_class())[labels] * (rows - means)
         if self.scenes:
             scene = images(self.scene_count)[rng.integers(self.scene_count, size=len(rows))]
@@ -237,14 +237,6 @@ def on_the_sphere(rows: Floats) -> Floats:
 def log_uniform(rng: np.random.Generator, low: int, high: int) -> int:
     """Draw a whole number from low to high, small ones as often as large ones."""
     return int(np.exp(rng.uniform(np.log(low), np.log(high + 1))))
-
-
-def _means(rows: Floats, labels: NDArray[Any]) -> Floats:
-    """Return the mean (C, D) of each class."""
-    order = np.argsort(labels, kind="stable")
-    size = np.bincount(labels)
-    total = np.add.reduceat(rows[order], np.cumsum(size) - size, axis=0)
-    return np.asarray(total / size[:, None], np.float32)
 
 
 def _damping(world: World, rng: np.random.Generator) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from opengcn.embeddings import EmbeddingSet
 from opengcn.threads import one_blas_thread
 
-__all__ = ["World", "unit_vector"]
+__all__ = ["World", "class_means", "unit_vector"]
 
 ROWS = 32_768  # of D_train that are kept: a few hundred classes are plenty to rehearse on
 BLOCK = 1024  # rows that are compared with all classes at once
@@ -111,6 +111,27 @@ class World:
         if pick < 0.5:
             return unit_vector(self.images[rng.integers(len(self.images))] + self.centre)
         return unit_vector(rng.standard_normal(self.dim).astype(np.float32))
+
+
+def class_means(rows: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the mean of each class.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, D)
+        The rows.
+    labels : ndarray of shape (n,)
+        Their classes 0, ..., C - 1, none of them empty.
+
+    Returns
+    -------
+    means : ndarray of shape (C, D)
+        As precise as the rows.
+    """
+    order = np.argsort(labels, kind="stable")
+    size = np.bincount(labels)
+    total = np.add.reduceat(rows[order], np.cumsum(size) - size, axis=0)
+    return np.asarray(total / size[:, None], rows.dtype)
 
 
 def unit_vector(v: Floats) -> Floats:
