@@ -64,7 +64,26 @@ def test_a_reading_is_drawn_to_the_level_as_their_errors_say() -> None:
         found = drawn(-0.2, own, -0.1, other)
         part = own**2 / (own**2 + (other * KNOWN.mean()) ** 2)
         assert found.moves.mean() == pytest.approx(-0.2 + 0.1 * part)
-        assert found.errors[0] == own
+
+
+def test_a_reading_and_a_level_that_agree_are_surer_than_either() -> None:
+    for own, other in ((0.01, 0.03), (0.03, 0.03), (0.2, 0.1)):
+        weights = own**-2 + (other * KNOWN.mean()) ** -2
+        assert drawn(-0.1, own, -0.1, other).errors[0] == pytest.approx(weights**-0.5)
+
+
+def test_nobody_is_surer_than_that() -> None:
+    assert drawn(-0.1, 1e-3, -0.1, 0.0).errors[0] == LEAST
+
+
+def test_where_they_differ_the_join_may_be_at_either() -> None:
+    own, other = 0.03, 0.05 * KNOWN.mean()
+    rng = np.random.default_rng(0)
+    part = own**2 / (own**2 + other**2)
+    joined = own * np.sqrt(1 - part)  # of either, once it has been joined with the other
+    at = np.where(rng.random(200_000) < part, -0.1, -0.2)
+    draws = at + joined * rng.standard_normal(len(at))
+    assert drawn(-0.2, own, -0.1).errors[0] == pytest.approx(draws.std(), rel=0.01)
 
 
 def test_it_keeps_the_shape_of_its_distances() -> None:
@@ -81,6 +100,7 @@ def test_candidates_are_drawn_each_for_itself() -> None:
     for k in range(3):
         one = draw(Reading(moves[k : k + 1], errors[k : k + 1]), KNOWN, said)
         np.testing.assert_allclose(together.moves[k], one.moves[0])
+        np.testing.assert_allclose(together.errors[k], one.errors[0])
 
 
 @given(st.floats(0.0, 2.0))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -121,21 +123,32 @@ def test_axes_that_have_changed_unevenly_say_less() -> None:
     other /= np.linalg.norm(other, axis=1, keepdims=True)
     assert told(LEVEL, other).error > 2 * told(LEVEL, X).error
     nearer = X.mean(0) + 0.5 * (X - X.mean(0))  # all axes alike
-    assert told(LEVEL, nearer).error == pytest.approx(told(LEVEL, X).error, abs=1e-3)
+    uneven = [LEVEL._uneven(LEVEL._along(rows - rows.mean(0), len(X))[1]) for rows in (X, nearer)]
+    assert uneven[1] == pytest.approx(uneven[0], abs=1e-3)
 
 
-def test_the_error_is_what_is_hidden_and_how_uneven_axes_are() -> None:
-    """The latter is a deviation weighted by D_train's variance, to the third power."""
+def test_the_error_is_what_is_hidden_and_how_uneven_axes_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The latter is a deviation weighted by D_train's variance, to the eighth power."""
     X, _ = classes(40, 10, seed=11)
+    X[:, :2] *= 2
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
     more, weight = [], []
     for axis, variance in zip(LEVEL.axes.T, LEVEL.variances, strict=True):
         more.append(float(np.log(np.var(X @ axis, ddof=1) / variance)))
         weight.append(float(variance))
     mean = sum(w * m for w, m in zip(weight, more, strict=True)) / sum(weight)
     slow = sum(w * (m - mean) ** 2 for w, m in zip(weight, more, strict=True)) / sum(weight)
-    hidden = module.HIDDEN * (1 / LEVEL.left[0] - 1)
-    assert 0.2 < slow**1.5 / hidden < 5  # both matter
-    assert told(LEVEL, X).error == pytest.approx(np.hypot(hidden, slow**1.5), rel=1e-3)
+    monkeypatch.setattr(module, "HIDDEN", 0.1)  # or else little of it here
+    hidden = module.HIDDEN * (1 / LEVEL.left[0] - 1) ** 2
+    unsure = replace(CAL, error=0.03)
+    classes_ = module.CLASSES * 0.03 / CAL.quantiles.mean()
+    chance = [module.SURE, classes_, module.ROWS / np.sqrt(len(X))]
+    parts = [*chance, hidden, (slow**0.5 / module.FOREIGN) ** 8]
+    error = np.sqrt(np.square(parts).sum())
+    assert min(parts) > 0.1 * error  # all matter
+    assert told(LEVEL, X, unsure).error == pytest.approx(error, rel=1e-3)
 
 
 @pytest.mark.parametrize("axes", [4, D])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from opengcn.rehearsal.level import Said
 from opengcn.rehearsal.reference import Reference
-from opengcn.rehearsal.trust import Reading, alone, mean_size
+from opengcn.rehearsal.trust import LEAST, Reading, alone, mean_size
 
 __all__ = ["agree", "centre", "draw"]
 
@@ -59,8 +59,8 @@ def agree(moves: Rate, errors: Rate) -> Reading:
 def draw(reading: Reading, known: Rate, said: Said) -> Reading:
     """Draw a reading to the level that directions tell, the more the less sure it is.
 
-    It keeps its shape. It keeps its error as well: what makes readings go astray, classes that
-    dissolve, is not quite nothing to the level either.
+    It keeps its shape. Two measurements are surer than one where they agree. Where they do not,
+    by more than their errors say, the join is less sure, as either may be wrong.
 
     Parameters
     ----------
@@ -79,8 +79,11 @@ def draw(reading: Reading, known: Rate, said: Said) -> Reading:
     error = known.mean() * said.error
     part = reading.errors**2 / (reading.errors**2 + error**2)
     quantiles = known + reading.moves
-    factor = (known.mean() + said.moved) / np.maximum(quantiles.mean(1), 1e-9)
-    return Reading(reading.moves + (part * (factor - 1))[:, None] * quantiles, reading.errors)
+    level = known.mean() + said.moved
+    mean = np.maximum(quantiles.mean(1), 1e-9)
+    drawn = reading.moves + (part * (level / mean - 1))[:, None] * quantiles
+    open_ = (1 - part) * (reading.errors**2 + part * (level - mean) ** 2)
+    return Reading(drawn, np.maximum(np.sqrt(open_), LEAST))
 
 
 def centre(reference: Reference, strangers: Rate) -> Rate:
