@@ -30,12 +30,31 @@ def test_the_long_tail_has_one_split(pack: Callable[..., Path]) -> None:
     assert sum(c.test == "zipf" for c in cells) == 5
 
 
+def test_what_has_fewer_splits_is_run_with_more_seeds(pack: Callable[..., Path]) -> None:
+    found = source(pack())
+    for splits, seeds in ((5, 1), (3, 2), (1, 1)):
+        cells = plan_cells(
+            found,
+            scenarios=["diffdist"],
+            methods=["hi-lander", "dbscan"],
+            splits=splits,
+            seeds=seeds,
+        )
+        runs = [(c.split, c.seed) for c in cells if c.test == "tail" and c.method == "hi-lander"]
+        assert runs == [(0, seed) for seed in range(splits * seeds)]
+        zipf = [(c.split, c.seed) for c in cells if c.test == "zipf" and c.method == "hi-lander"]
+        assert zipf == [(split, seed) for split in range(splits) for seed in range(seeds)]
+        assert sum(c.test == "tail" and c.method == "dbscan" for c in cells) == 1
+
+
 def test_a_job_is_a_method_split_by_split(pack: Callable[..., Path]) -> None:
     found = source(pack("birds", "snow", "fog"))
     cells = plan_cells(found, scenarios=EVERYTHING, methods=["platt", "paper"], splits=3, seeds=1)
     jobs = plan_jobs(found, cells)
-    assert [job.cells[0].method for job in jobs] == ["paper", "platt"]  # the slow one first
-    for job in jobs:
+    # The slow one first; its further seeds are for the long tail alone.
+    assert [job.cells[0].method for job in jobs] == ["paper"] * 3 + ["platt"]
+    assert [c.test for job in jobs[1:3] for c in job.cells] == ["tail"] * 2
+    for job in (jobs[0], jobs[-1]):
         assert [c.split for c in job.cells] == [0] * 4 + [1] * 4 + [2] * 4 + [0]
         assert job.cells[-1].test == "tail"
     assert {c for job in jobs for c in job.cells} == set(cells)

@@ -16,7 +16,7 @@ from opengcn.rehearsal.trust import LEAST, Reading, alone, mean_size
 
 __all__ = ["agree", "centre", "draw"]
 
-# The same for all data sets (docs/default.md). Errors are distances, means over the quantiles.
+# The same for all data sets (docs/evidence.md). Errors are distances, means over the quantiles.
 OVERSHOOT = 0.15  # part by which readings of mild and hard rehearsals go too far
 NEARER = 0.005  # by so much nearer to D_cal, a reading counts 2.7 times as much
 DOUBT = 1.0  # error of a reading over how far mild and hard ones are from it

@@ -18,7 +18,7 @@ from opengcn.rehearsal.question import Asked
 
 __all__ = ["candidates", "plausible"]
 
-# The same for all data sets (docs/default.md).
+# The same for all data sets (docs/evidence.md).
 STEP = 0.5
 GRID = np.arange(-12, -STEP / 2, STEP)  # of the logarithm of the prior
 ERROR, LARGE = 1.5, 50_000  # error of it downwards: see `plausible`

@@ -23,7 +23,7 @@ __all__ = ["Level", "Said"]
 AXES = 256  # that are looked along: those with most of the variance between classes
 # Where a set varies less along a telling axis than D_train does, it may be that everything along it
 # is weaker (0), or that class means are, and nothing else (1). Real sets of other classes are in
-# between; what has shifted, by corruption above all, is nearer to the latter (docs/default.md).
+# between; what has shifted, by corruption above all, is nearer to the latter (docs/evidence.md).
 STILL, MOVED = 0.5, 1.0
 LEAST = 0.02  # part of the variance that is within classes at any rate
 LIMIT = 3.0  # times that distances are larger or smaller, at most

@@ -3,7 +3,7 @@
 Gaussian process regression on rehearsed examples, also known as kriging. Between examples it
 interpolates; far from all of them it follows a linear trend, adds nothing of its own, and says
 that it is not sure. Networks are as good where a set is like the rehearsals, and each goes its own
-way where it is not (docs/default.md).
+way where it is not (docs/evidence.md).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from opengcn.rehearsal.examples import Examples
 
 __all__ = ["Reader", "given_inputs"]
 
-# Chosen for all data sets (docs/default.md): the noise with real sets in view, of which readings go
+# Chosen for all data sets (docs/evidence.md): the noise with real sets in view, of which readings go
 # less far astray when it is larger than rehearsals ask for; the rest on rehearsals.
 LENGTH, ROUGH_LENGTH = 1.5, 2.0  # over which readings of the moves and of the prior change
 LINEAR = 1.0  # variance of a linear trend beside that of the rest

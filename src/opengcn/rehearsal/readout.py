@@ -24,7 +24,7 @@ __all__ = ["Prediction", "Readout"]
 # readings of the nodes, if D_cal has many classes; of so few, half as much: they are a sample too.
 LOPSIDED, MANY = 0.5, 10
 FEW, ENOUGH = 2.0, 3000  # error of the readout where few pairs are seen, over their square root
-# The band, the same for all data sets (docs/default.md): factors on how far candidates of the
+# The band, the same for all data sets (docs/evidence.md): factors on how far candidates of the
 # prior differ, and on what few classes in the set leave open.
 BETWEEN, CLASSES = 1.2, 1.3
 UNEQUAL = 0.2  # classes of a set count for so many of equal size
@@ -229,7 +229,7 @@ class Readout:
         after, level = agree(moves[:2], errors[:2]), None
         if asked.level is not None:
             after, level = draw(after, known, asked.level), asked.level.still
-        # Few pairs are no reason to rely on the level: that was no better (docs/default.md).
+        # Few pairs are no reason to rely on the level: that was no better (docs/tried.md).
         still, moved = (
             Reading(said.moves, np.hypot(said.errors, few))
             for said in (alone(moves[2], errors[2]), after)

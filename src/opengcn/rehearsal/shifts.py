@@ -1,7 +1,7 @@
 """Rehearsed shifts: what may happen to a set between the embedder's classes and the test set.
 
 A shift acts on rows and puts them back on the sphere. None of them looks at test data;
-their sizes were chosen once, for all data sets (docs/default.md).
+their sizes were chosen once, for all data sets (docs/evidence.md).
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def draw_likeness(rng: np.random.Generator) -> Shift:
 
     Among unseen classes a near neighbour is a stranger more often than among those that the
     embedder was taught to tell apart. Where that is not rehearsed, readings put same-class
-    distances too low on nearly every real set (docs/default.md).
+    distances too low on nearly every real set (docs/evidence.md).
 
     Parameters
     ----------

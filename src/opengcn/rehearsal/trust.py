@@ -17,7 +17,7 @@ from opengcn.rehearsal.mates import Correction
 
 __all__ = ["Reading", "Weighed", "alone", "mean_size", "shifted", "weigh"]
 
-# The same for all data sets (docs/default.md). Errors are distances, means over the quantiles.
+# The same for all data sets (docs/evidence.md). Errors are distances, means over the quantiles.
 LIFE = 0.8  # error of a reading on a real set, over the deviation that the reader gives
 LEAST = 1e-3  # nobody is as sure as that
 SHIFT = 0.16  # typical size of a shift, when there is one

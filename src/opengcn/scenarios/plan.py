@@ -50,22 +50,29 @@ def plan_cells(
     scenarios, methods : container of str
         Which ones to run.
     splits, seeds : int
-        How many of each. Methods without a seed run once a split.
+        How many of each. Methods without a seed run once a split; where the data allow fewer
+        splits (one of the long tail), the others run with more seeds, as often as elsewhere:
+        one run of a method that draws at random says little.
 
     Returns
     -------
     cells : list of Cell
         In the order of the tables.
     """
-    return [
-        Cell(setting.scenario, setting.data, setting.test, split, seed, name)
-        for setting in source.fingerprints
-        if setting.scenario in scenarios
-        for name in SCENARIOS[setting.scenario].methods
-        if name in methods
-        for split in range(min(splits, source.most_splits.get(setting.test, splits)))
-        for seed in range(seeds if METHODS[name].seeded else 1)
-    ]
+    cells = []
+    for setting in source.fingerprints:
+        if setting.scenario not in scenarios:
+            continue
+        there = min(splits, source.most_splits.get(setting.test, splits))
+        often = -(-splits * seeds // there)
+        cells += [
+            Cell(setting.scenario, setting.data, setting.test, split, seed, name)
+            for name in SCENARIOS[setting.scenario].methods
+            if name in methods
+            for split in range(there)
+            for seed in range(often if METHODS[name].seeded else 1)
+        ]
+    return cells
 
 
 def plan_jobs(source: Source, cells: list[Cell]) -> list[Job]:
