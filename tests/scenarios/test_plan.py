@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from opengcn.scenarios.folder import Source, find_sources
@@ -45,6 +46,18 @@ def test_what_has_fewer_splits_is_run_with_more_seeds(pack: Callable[..., Path])
         zipf = [(c.split, c.seed) for c in cells if c.test == "zipf" and c.method == "hi-lander"]
         assert zipf == [(split, seed) for split in range(splits) for seed in range(seeds)]
         assert sum(c.test == "tail" and c.method == "dbscan" for c in cells) == 1
+
+
+def test_as_many_runs_as_elsewhere_or_more(pack: Callable[..., Path]) -> None:
+    found = replace(source(pack()), most_splits={"same": 2})
+    for splits, seeds, runs in ((5, 1, (2, 3)), (4, 2, (2, 4)), (1, 1, (1, 1)), (2, 3, (2, 3))):
+        cells = plan_cells(
+            found, scenarios=["samedist"], methods=["opengcn"], splits=splits, seeds=seeds
+        )
+        assert ({c.split for c in cells}, {c.seed for c in cells}) == tuple(
+            set(range(n)) for n in runs
+        )
+        assert len(cells) == runs[0] * runs[1]
 
 
 def test_a_job_is_a_method_split_by_split(pack: Callable[..., Path]) -> None:

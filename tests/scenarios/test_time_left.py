@@ -39,6 +39,18 @@ def test_the_first_fit_on_a_data_set_takes_longest(result: MakeResult) -> None:
     assert left.estimate(cells, 1) == pytest.approx(100 + 40 + 2 * rest)
 
 
+def test_another_seed_takes_as_long_as_the_first_one_did_on_the_same_data(
+    result: MakeResult,
+) -> None:
+    known = [
+        result("paper", data=data, split=s, fit=fit, spent=fit + 1)
+        for data, fits in (("cub", (60, 20)), ("cars", (100, 40)))
+        for s, fit in enumerate(fits)
+    ]
+    cells = [result("paper", data="cub", split=0, seed=seed).cell for seed in (1, 2)]
+    assert TimeLeft(known).estimate(cells, 1) == pytest.approx(2 * (60 + 1))
+
+
 def test_a_method_not_seen_yet_is_taken_for_the_others(result: MakeResult) -> None:
     left = TimeLeft([result("platt", fit=1, spent=2), result("beta", fit=3, spent=4)])
     assert left.estimate([result("dbscan").cell], 1) == pytest.approx(3 + 1)

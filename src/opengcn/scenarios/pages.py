@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
@@ -151,30 +152,46 @@ def _index(results: Results) -> Iterator[str]:
     done = {c: r for c, r in results.items() if not r.failure and not r.is_truth}
     yield "# Benchmark"
     yield "Made by `opengcn benchmark`; `opengcn benchmark --help` tells how."
-    splits, seeds = ({getattr(c, what) for c in done} for what in ("split", "seed"))
     machines = sorted({", ".join(f"{k} {v}" for k, v in r.made_by.items()) for r in done.values()})
     seconds = sum(r.seconds["spent"] for r in done.values())
     yield (
-        f"{len(done)} cells (a method on a test set), {len(splits)} class splits, {len(seeds)} "
-        f"seeds, {in_words(seconds)} of one core. {'; '.join(machines)}."
+        f"{len(done)} cells (a method on a test set), {_runs(done)}; {in_words(seconds)} of one "
+        f"core. {'; '.join(machines)}."
     )
     table = opengcn_table(results)
     if table:
         yield (
-            "## The default OpenGCN in every setting\n\nMAE_comb; the worst split against the hard "
+            "## The default OpenGCN in every setting\n\nMAE_comb; the worst run against the hard "
             "baseline; the error when the number of classes is given as a hint; errors at a target "
             "in points of 100; the true false positive rate over what was asked for; how often the "
             "90 % band holds the truth where 0.02 < truth < 0.98, and its mean width."
         )
         yield table
     yield (
-        "## Cost\n\nOne thread. What depends on D_train alone is computed once for all splits, and "
-        "paid by the first."
+        "## Cost\n\nOne thread. What depends on D_train alone is computed once for all splits of a "
+        "seed, and paid by the first."
     )
     yield cost_table(results)
     failed = [[str(c), r.failure.replace("|", "\\|")] for c, r in results.items() if r.failure]
     if failed:
         yield f"## Failed\n\n{markdown_table(['cell', 'reason'], failed)}"
+
+
+def _runs(done: Results) -> str:
+    """Say how many splits and seeds there are, and of which test sets other numbers."""
+    runs: dict[Column, set[tuple[int, int]]] = {}
+    for cell in done:
+        runs.setdefault(Column.of(cell), set()).add((cell.split, cell.seed))
+    counts = {
+        column: (len({split for split, _ in own}), len({seed for _, seed in own}))
+        for column, own in runs.items()
+    }
+    if not counts:
+        return "no split"
+    ((usual, _),) = Counter(counts.values()).most_common(1)
+    others = [f"{c.title} {a} and {b}" for c, (a, b) in counts.items() if (a, b) != usual]
+    said = f"class splits and seeds: {usual[0]} and {usual[1]}"
+    return said + (f" ({', '.join(sorted(others))})" if others else "")
 
 
 def _links(pages: list[str]) -> str:

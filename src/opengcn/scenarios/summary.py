@@ -46,11 +46,14 @@ class Entry:
         How many splits these are of.
     failures : tuple of str
         Why others did not work.
+    runs_missing : int
+        How many other splits and seeds there are, none of which worked.
     """
 
     runs: NDArray[np.float64]
     splits: int = 0
     failures: tuple[str, ...] = ()
+    runs_missing: int = 0
 
     @property
     def mean(self) -> float:
@@ -117,20 +120,20 @@ def entries(
     for cell, result in results.items():
         if cell.scenario != scenario or Column.of(cell) != column or result.is_truth:
             continue
-        own = runs.setdefault(cell.method, {})
+        own = runs.setdefault(cell.method, {}).setdefault((cell.split, cell.seed), [])
         if result.failure:
             failures.setdefault(cell.method, []).append(result.failure)
         elif value in result.values:
-            own.setdefault((cell.split, cell.seed), []).append(result.values[value])
+            own.append(result.values[value])
     return {
-        name: Entry(
-            np.array([np.mean(values) for _, values in sorted(runs[name].items())]),
-            len({split for split, _ in runs[name]}),
-            tuple(failures.get(name, ())),
-        )
-        for name in METHODS
-        if name in runs
+        name: _entry(runs[name], tuple(failures.get(name, ()))) for name in METHODS if name in runs
     }
+
+
+def _entry(runs: Mapping[tuple[int, int], list[float]], failures: tuple[str, ...]) -> Entry:
+    worked = {run: values for run, values in sorted(runs.items()) if values}
+    means = np.array([np.mean(values) for values in worked.values()])
+    return Entry(means, len({split for split, _ in worked}), failures, len(runs) - len(worked))
 
 
 def best_baseline(found: Mapping[str, Entry]) -> str:

@@ -243,10 +243,13 @@ def _notes(found: Columns) -> list[str]:
     for title, column in found.items():
         most = max((entry.splits for entry in column.values()), default=0)
         for method, entry in column.items():
+            name = METHODS[method].title
+            reason = f": {entry.failures[0]}" if entry.failures else ""
             if entry.splits < most:
-                reason = f": {entry.failures[0]}" if entry.failures else ""
-                name = METHODS[method].title
                 notes.append(f"\n{name} has {entry.splits} of {most} splits on {title}{reason}")
+            elif entry.runs_missing:  # of splits that have others: seeds
+                runs = len(entry.runs) + entry.runs_missing
+                notes.append(f"\n{name} has {len(entry.runs)} of {runs} runs on {title}{reason}")
     return notes
 
 

@@ -73,7 +73,9 @@ class TimeLeft:
             missing = {_fit(cell) for cell in own} - set(known)
             begun = {_first(fit) for fit in known}
             firsts = {_first(fit) for fit in missing} - begun
-            total += len(firsts) * max(known.values())
+            for first in firsts:  # as long as with another seed, or as the longest of all
+                same = [s for fit, s in known.items() if fit.data == first.data]
+                total += max(same or known.values())
             total += (len(missing) - len(firsts)) * median(known.values())
         return total / processes
 
