@@ -44,8 +44,8 @@ def estimate(model: Any, asked: Asked) -> NDArray[np.float64]:
 
 def without_correction(asked: Asked) -> Asked:
     """Return the same question, as if D_cal's rows could not be compared with nodes."""
-    moves, open_, evidence = asked.correction
-    nothing = Correction(np.zeros_like(moves), np.ones_like(open_), np.zeros_like(evidence))
+    moves, open_ = asked.correction
+    nothing = Correction(np.zeros_like(moves), np.ones_like(open_))
     return replace(asked, correction=nothing)
 
 

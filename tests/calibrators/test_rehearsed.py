@@ -76,7 +76,7 @@ def test_it_corrects_dcal_for_the_choice_of_its_classes(monkeypatch: pytest.Monk
     corrected = wrong()
 
     def nothing(self: Mates, nodes: Any, known: Any, at: Any, *_: Any) -> Correction:
-        return Correction(np.zeros((len(at), 24)), np.ones(len(at)), np.zeros(len(at)))
+        return Correction(np.zeros((len(at), 24)), np.ones(len(at)))
 
     monkeypatch.setattr(Mates, "correct", nothing)
     assert corrected < 0.8 * wrong()

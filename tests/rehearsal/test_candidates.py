@@ -13,7 +13,7 @@ from opengcn.rehearsal.mates import Correction
 from opengcn.rehearsal.question import Asked
 
 NOTHING, BOUNDS = np.zeros(AMONG, np.float32), np.zeros(5, np.float32)
-UNCORRECTED = Correction(np.zeros((1, 24)), np.ones(1), np.zeros(1))  # of no account here
+UNCORRECTED = Correction(np.zeros((1, 24)), np.ones(1))  # of no account here
 
 
 def asked(hint: float | None = None, *, nodes: int = 1000, shared: float = 0.5) -> Asked:

@@ -151,6 +151,22 @@ def test_the_error_is_what_is_hidden_and_how_uneven_axes_are(
     assert told(LEVEL, X, unsure).error == pytest.approx(error, rel=1e-3)
 
 
+def test_few_rows_and_few_classes_are_an_error() -> None:
+    X, _ = classes(40, 25, seed=11)
+    for rows in (40, 1000):
+        for unsure in (0.01, 0.1):
+            parts = [
+                module.SURE,
+                module.CLASSES * unsure / CAL.quantiles.mean(),
+                module.ROWS / np.sqrt(rows),
+                module.HIDDEN * (1 / LEVEL.left[0] - 1) ** 2,
+            ]
+            some = X[:: len(X) // rows]
+            uneven = LEVEL._uneven(LEVEL._along(some - some.mean(0), rows - 1)[1])
+            error = np.linalg.norm([*parts, (uneven / module.FOREIGN) ** 8])
+            assert told(LEVEL, some, replace(CAL, error=unsure)).error == pytest.approx(error)
+
+
 @pytest.mark.parametrize("axes", [4, D])
 def test_what_is_left_of_the_variance_within_classes(
     axes: int, monkeypatch: pytest.MonkeyPatch
@@ -229,10 +245,25 @@ def test_a_dcal_that_cannot_tell_says_nothing() -> None:
 
 def test_strange_sets_stay_within_bounds() -> None:
     same = np.repeat(CAL.rows[:1], 50, axis=0)
-    assert found(same) == pytest.approx(-2 / 3 * CAL.quantiles.mean(), rel=1e-3)
+    nothing = (1 / module.LIMIT - 1) * CAL.quantiles.mean()
+    assert found(same) == pytest.approx(nothing, rel=1e-3)
     round_ = np.random.default_rng(0).standard_normal((500, D)).astype(np.float32)
     round_ /= np.linalg.norm(round_, axis=1, keepdims=True)
     assert 0 < found(round_) <= 2 * CAL.quantiles.mean()
+    tight = Reference.of_rows(*classes(30, 20, seed=1, width=1e-3, apart=1e-3))
+    most = (module.LIMIT - 1) * tight.quantiles.mean()
+    assert told(LEVEL, round_, tight).still == pytest.approx(most, rel=1e-6)
+
+
+def test_a_set_that_is_much_smaller_is_told() -> None:
+    X, y = classes(60, 20, seed=2)
+    centre = X.mean(0)
+    small = centre + np.float32(0.15) * (X - centre)
+    small /= np.linalg.norm(small, axis=1, keepdims=True)
+    expected = float(Reference.of_rows(small, y).quantiles.mean())
+    assert expected < 0.25 * CAL.quantiles.mean()
+    said = CAL.quantiles.mean() + told(LEVEL, small).moved
+    assert said == pytest.approx(expected, rel=0.15)
 
 
 def test_rows_that_are_all_the_same_give_an_error_without_a_warning() -> None:

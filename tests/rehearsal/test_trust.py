@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from opengcn.rehearsal.mates import Correction
 from opengcn.rehearsal.trust import (
+    BENT,
     CORRECTED,
-    EVIDENCE,
     SHIFT,
     VARIED,
     VARIED_CLASSES,
@@ -25,10 +25,8 @@ def reading(move: float, error: float = TYPICAL, count: int = 1) -> Reading:
     return Reading(np.full((count, 24), move), np.full(count, error))
 
 
-def correction(
-    move: float = 0.0, open_: float = 1.0, evidence: float = 0.0, count: int = 1
-) -> Correction:
-    return Correction(np.full((count, 24), move), np.full(count, open_), np.full(count, evidence))
+def correction(move: float = 0.0, open_: float = 1.0, count: int = 1) -> Correction:
+    return Correction(np.full((count, 24), move), np.full(count, open_))
 
 
 def believed(
@@ -144,7 +142,7 @@ def test_where_the_cases_differ_that_is_open_too() -> None:
 def test_candidates_are_weighed_each_for_itself() -> None:
     moves, errors = np.outer([0.01, 0.05, 0.3], np.ones(24)), np.array([0.01, 0.02, 0.1])
     chance = np.array([0.2, 0.5, 0.9])
-    corrected = Correction(moves / 2, np.array([0.2, 0.4, 1.0]), np.array([-1.0, -2.0, 0.0]))
+    corrected = Correction(moves / 2, np.array([0.2, 0.4, 1.0]))
     both = Reading(moves, errors)
     together = weigh(both, both, corrected, 0.02, chance)
     for k in range(3):
@@ -155,17 +153,18 @@ def test_candidates_are_weighed_each_for_itself() -> None:
             np.testing.assert_allclose(a[k], b[0])
 
 
-def test_evidence_is_how_alike_rows_are_or_how_small_a_shift() -> None:
-    def evidence(far: float, alike: float, chance: float) -> float:
-        found = weigh(
-            reading(0.0), reading(far), correction(evidence=alike), 0.02, np.array([chance])
-        )
+def test_evidence_is_how_near_the_level_is_or_how_small_a_shift() -> None:
+    def evidence(far: float, level: float, chance: float) -> float:
+        found = weigh(reading(0.0), reading(far), correction(), 0.02, np.array([chance]), level)
         return float(found.evidence[0])
 
-    assert evidence(0.3, -4, 1e-9) - evidence(0.3, -8, 1e-9) == pytest.approx(4 * EVIDENCE)
+    error = np.hypot(VARIED, VARIED_CLASSES * 0.02)
+    assert evidence(0.3, 0.0, 1e-9) == pytest.approx(0, abs=1e-6)
+    for level in (0.03, -0.03, 0.06):
+        assert evidence(0.3, level, 1e-9) == pytest.approx(-((level / error) ** 2) / 2, rel=1e-3)
     by_size = [evidence(far, 0, 1 - 1e-9) for far in (0.0, 0.1, 0.3)]
     assert by_size[0] > by_size[1] + 0.1 > by_size[2] + 0.5
-    assert evidence(0.3, -4, 1 - 1e-12) == pytest.approx(evidence(0.3, -8, 1 - 1e-12))
+    assert evidence(0.3, 0.04, 1 - 1e-12) == pytest.approx(evidence(0.3, 0.06, 1 - 1e-12))
 
 
 def test_a_level_draws_the_corrected_curve_to_it_and_tells_candidates_apart() -> None:
@@ -176,15 +175,21 @@ def test_a_level_draws_the_corrected_curve_to_it_and_tells_candidates_apart() ->
     assert (level.moves.mean(1) > plain.moves.mean(1)).all()
     assert (level.moves.mean(1) < 0.05).all()
     assert (level.deviations < plain.deviations).all()
-    error = np.hypot(VARIED, VARIED_CLASSES * 0.04)
+    # What the corrected curve and the reading say together is compared with it.
+    error, near = (
+        np.hypot(VARIED, VARIED_CLASSES * 0.04),
+        np.hypot(CORRECTED * 0.3 * 0.04, BENT * 0.02),
+    )
+    part = near**2 / (near**2 + TYPICAL**2)
+    off = 0.02 + part * (np.array([0.0, 0.05]) - 0.02) - 0.05
     more = level.evidence[1] - level.evidence[0]
-    assert more == pytest.approx(EVIDENCE * (0.05 / error) ** 2 / 2)
+    assert more == pytest.approx((off[0] ** 2 - off[1] ** 2) / error**2 / 2, rel=1e-3)
     assert plain.evidence[1] == pytest.approx(plain.evidence[0], abs=1e-6)
 
 
 def test_a_level_keeps_the_shape_of_the_curve() -> None:
     shape = np.linspace(-0.01, 0.01, 24)
-    curve = Correction(shape[None], np.array([0.3]), np.zeros(1))
+    curve = Correction(shape[None], np.array([0.3]))
     unsure = Reading(np.zeros((1, 24)), np.array([5.0]))
     found = weigh(unsure, unsure, curve, 0.04, np.array([1e-9]), 0.03).moves[0]
     np.testing.assert_allclose(found - found.mean(), shape, atol=1e-4)

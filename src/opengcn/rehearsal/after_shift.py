@@ -59,8 +59,8 @@ def agree(moves: Rate, errors: Rate) -> Reading:
 def draw(reading: Reading, known: Rate, said: Said) -> Reading:
     """Draw a reading to the level that directions tell, the more the less sure it is.
 
-    It keeps its shape. Two measurements are surer than one where they agree. Where they do not,
-    by more than their errors say, the join is less sure, as either may be wrong.
+    It keeps its shape. Two measurements are surer than one where they agree. The farther apart
+    they are, the less sure is their join: either may be wrong, and nobody knows which.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ AXES = 256  # that are looked along: those with most of the variance between cla
 # between; what has shifted, by corruption above all, is nearer to the latter (docs/evidence.md).
 STILL, MOVED = 0.5, 1.0
 LEAST = 0.02  # part of the variance that is within classes at any rate
-LIMIT = 3.0  # times that distances are larger or smaller, at most
+LIMIT = 10.0  # times that distances are larger or smaller, at most
 # Error after a shift, in parts of D_cal's distances: at least so much; over that of D_cal's
 # quantiles, by its few classes; over the root of how few rows there are; over the square of the
 # odds that what varies within classes does so along telling axes, where it does not count; and
@@ -52,7 +52,7 @@ class Said(NamedTuple):
         fewer rows the set, the more is chance; the more of what varies within classes does so
         along telling axes, the more is hidden; and the more axes differ in what they have gained
         or lost of D_train's variance, the less is it the same world: another domain has
-        directions of its own.
+        directions of its own (and so have a handful of classes or rows, by chance).
     """
 
     still: float

@@ -45,7 +45,6 @@ SLOPE, SLOPES, OPEN = 1.15, 0.3, 0.35
 KNOWN = 5  # classes that this counts for
 FEWEST_MATES = 3  # that D_cal's rows have on average: fewer do not tell how near they are
 SIZES = 0.25  # variance of D_cal's log class sizes at which half of what is seen of sizes counts
-FAINT = 3e-4  # variance of what nodes see that is of no account
 
 Floats = NDArray[np.float32]
 Rate = NDArray[np.float64]
@@ -60,14 +59,10 @@ class Correction(NamedTuple):
         Of the quantiles of same-class distances.
     open_ : ndarray of shape (c,)
         What is still open of D_cal's own error, as a part of it: 1 where there is no correction.
-    evidence : ndarray of shape (c,)
-        How much D_cal's rows differ from nodes, over how much random classes of one world do:
-        the exponent of a normal density, without its factor.
     """
 
     moves: Rate
     open_: Rate
-    evidence: Rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,15 +77,12 @@ class Mates:
         Weights of that, and a constant, in the log-odds of a mate being within each quantile.
     sizes : ndarray of shape (14,)
         In the logarithm of how many mates a node has, over their mean.
-    spread : ndarray of shape (12, 12)
-        Covariance over classes of what nodes see.
     """
 
     middle: Rate
     scale: Rate
     shares: Rate
     sizes: Rate
-    spread: Rate
 
     @classmethod
     @one_blas_thread()  # the number of cores must not change a bit
@@ -115,7 +107,6 @@ class Mates:
         within = [distances(rows[m], rows[m]) for m in some]
         known = np.quantile(np.concatenate([d[np.triu_indices(len(d), 1)] for d in within]), LEVELS)
         seen, true, counts = [], [], []
-        spread, pairs = np.zeros((len(RANKS), len(RANKS))), 0
         for _ in range(CROWDS):
             crowd, labels = draw_crowd(world, rng)
             anchors = min(len(crowd), ANCHORS)
@@ -132,15 +123,10 @@ class Mates:
             seen.append(x[social])
             true.append(np.stack(within_known, 1) / mine.sum(1, keepdims=True)[social])
             counts.append(mine.sum(1)[social] / count)
-            off = x[:, :-1] - x[:, :-1].mean(0)
-            same = mine[:, :anchors].astype(np.float64)
-            spread += off.T @ same @ off  # of two nodes of a class: what they have in common
-            pairs += int(same.sum())
         x, y = np.concatenate(seen), np.concatenate(true)
         middle, scale = x.mean(0), x.std(0) + 1e-4
         z = (x - middle) / scale
-        shares, sizes = regress_shares(z, y), regress_numbers(z, np.concatenate(counts))
-        return cls(middle, scale, shares, sizes, _positive(spread / max(pairs, 1)))
+        return cls(middle, scale, regress_shares(z, y), regress_numbers(z, np.concatenate(counts)))
 
     def expect(self, seen: Rate) -> tuple[Rate, Rate]:
         """Return what nodes seem to be, by what they see.
@@ -198,8 +184,7 @@ class Mates:
         chosen = np.flatnonzero(np.bincount(labels)[labels] > 1)
         mates = np.bincount(labels)[labels[chosen]] - 1
         if len(np.unique(labels[chosen])) < 2 or mates.mean() < FEWEST_MATES:
-            nothing = np.zeros(len(log_priors))
-            return Correction(np.zeros((len(log_priors), len(LEVELS))), nothing + 1, nothing)
+            return Correction(np.zeros((len(log_priors), len(LEVELS))), np.ones(len(log_priors)))
         crossing = distances(reference.rows[chosen], nodes)
         crossing[crossing < SAME] = NEVER  # rows of D_cal that are nodes
         crossing.sort(axis=1)
@@ -215,14 +200,13 @@ class Mates:
         beside = _Beside(looking, ordered, own, mates, crossing, code, known, true, believed, *lots)
         at = _steps(log_priors, len(nodes))
         found = zip(*(self._correct_for(p, beside) for p in at), strict=True)
-        moves, parts, evidence = (np.array(part) for part in found)
+        moves, parts = (np.array(part) for part in found)
         return Correction(
             np.stack([np.interp(log_priors, at, m) for m in moves.T], 1),
             np.interp(log_priors, at, parts),
-            np.interp(log_priors, at, evidence),
         )
 
-    def _correct_for(self, log_prior: float, beside: _Beside) -> tuple[Rate, float, float]:
+    def _correct_for(self, log_prior: float, beside: _Beside) -> tuple[Rate, float]:
         """Return what `correct` does, for one candidate."""
         known, n = beside.known, beside.crossing.shape[1]
         count = max(np.exp(log_prior) * (n - 1), 0.3)
@@ -245,11 +229,7 @@ class Mates:
         level = _level(slope * row_odds, heavy_rows)
         change = heavy @ share_of(slope * odds + level)
         change -= heavy_rows @ share_of(slope * row_odds + level)
-        apart = (seen.mean(0) - by_row.mean(0))[:-1]
-        worth = 1 / (beside.code.max() + 1) + min(np.exp(log_prior), 0.5)
-        usual = self.spread * worth + FAINT * np.eye(len(RANKS))
-        evidence = -0.5 * float(apart @ np.linalg.solve(usual, apart))
-        return _moved(known, LEVELS + change) - known, open_, evidence
+        return _moved(known, LEVELS + change) - known, open_
 
 
 class _Beside(NamedTuple):
@@ -363,8 +343,3 @@ def _steps(log_priors: Rate, n: int) -> Rate:
     low = min(max(log_priors.min(), np.log(0.5 / n)), log_priors[-1])
     high = log_priors.max()
     return np.unique(np.append(np.arange(high, low - STEP, -STEP), log_priors[-1]))
-
-
-def _positive(matrix: Rate) -> Rate:
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    return np.asarray((vectors * np.maximum(values, 1e-6)) @ vectors.T, np.float64)

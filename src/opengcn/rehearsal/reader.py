@@ -18,8 +18,8 @@ from opengcn.rehearsal.examples import Examples
 
 __all__ = ["Reader", "given_inputs"]
 
-# Chosen for all data sets (docs/evidence.md): the noise with real sets in view, of which readings go
-# less far astray when it is larger than rehearsals ask for; the rest on rehearsals.
+# Chosen for all data sets (docs/evidence.md): the noise with real sets in view, of which readings
+# go less far astray when it is larger than rehearsals ask for; the rest on rehearsals.
 LENGTH, ROUGH_LENGTH = 1.5, 2.0  # over which readings of the moves and of the prior change
 LINEAR = 1.0  # variance of a linear trend beside that of the rest
 NOISE = 0.05  # variance of what the inputs do not tell

@@ -25,7 +25,7 @@ SHIFT = 0.16  # typical size of a shift, when there is one
 CORRECTED, BENT = 2.0, 0.4
 # Error of what the directions say in which a set varies: of distances, and over D_cal's own.
 VARIED, VARIED_CLASSES = 0.006, 1.0
-EVIDENCE = 0.35  # weight of how D_cal's rows differ from nodes, and how far they are, for a prior
+EVIDENCE = 0.35  # weight of how far D_cal's rows are, for a prior
 # How much farther, in logarithms, rows of D_cal are from a set that has shifted than its own
 # strangers are from each other.
 SHIFTED = 0.07
@@ -149,11 +149,12 @@ def weigh(
     own = max(reference_error, LEAST)
     bent = BENT * mean_size(correction.moves)
     near = np.minimum(np.hypot(CORRECTED * correction.open_ * own, bent), own)
-    corrected, alike = correction.moves, correction.evidence
-    joined = near
+    corrected, joined, alike = correction.moves, near, np.zeros_like(near)
     if level is not None:
         error = np.hypot(VARIED, VARIED_CLASSES * own)
-        alike = alike - ((still.moves.mean(1) - level) / error) ** 2 / 2
+        # Neighbours cannot tell many mates from near ones; the level knows nothing of either.
+        seen = _between(corrected, near, still)[0].mean(1)
+        alike = -(((seen - level) / error) ** 2) / 2
         part = near**2 / (near**2 + error**2)
         corrected = corrected + (part * (level - corrected.mean(1)))[:, None]
         joined = near * np.sqrt(1 - part)
@@ -174,9 +175,7 @@ def weigh(
     odds = np.exp(odds - np.logaddexp(*odds))
     expected = (odds[..., None] * means).sum(0)
     open_ = (odds * (np.stack(variances) + mean_size(means - expected) ** 2)).sum(0)
-    # How D_cal's rows differ from nodes, and readings from their level, tells candidates apart.
-    # Within one it tells nothing: real classes always differ in more ways than D_train's.
-    likely = chances + np.stack([EVIDENCE * alike, -(far**2) / (2 * SHIFT**2)])
+    likely = chances + np.stack([alike, -(far**2) / (2 * SHIFT**2)])
     return Weighed(expected, np.sqrt(open_), np.logaddexp(*likely))
 
 

@@ -37,8 +37,8 @@ def opengcn_table(results: Results) -> str:
     -------
     markdown : str
         MAE_comb as it is (mean ± standard deviation), beside the hard baseline and the best
-        of the paper's six; the largest excess over the hard baseline on a split (and seed); the error
-        when the number of classes is given; point-wise errors in points of 100; the true
+        of the paper's six; the largest excess over the hard baseline on a split and seed; the
+        error when the number of classes is given; point-wise errors in points of 100; the true
         false positive rate over the target; coverage and width of the band. "" when OpenGCN
         or the hard baseline was not run.
     """
