@@ -67,6 +67,16 @@ def test_links_to_figures_of_data_sets_with_spaces(result: MakeResult, tmp_path:
         assert (tmp_path / unquote(target)).exists()
 
 
+def test_splits_and_seeds_are_said(result: MakeResult, tmp_path: Path) -> None:
+    found = [result("opengcn", data=data, split=s) for data in ("cub", "cars") for s in range(3)]
+    tail = {"scenario": "diffdist", "data": "longtail_caltech", "test": "tail"}
+    found += [result("opengcn", seed=seed, **tail) for seed in range(3)]
+    found += [Result(r.cell.truth, curves=r.curves) for r in found]
+    write_pages({r.cell: r for r in found}, tmp_path)
+    text = (tmp_path / "index.md").read_text()
+    assert "class splits and seeds: 3 and 1 (Caltech: Long tail 1 and 3);" in text
+
+
 def test_failures_are_listed(result: MakeResult, tmp_path: Path) -> None:
     failed = result("hard", failure="birds.npz: no pair | at all")
     write_pages({failed.cell: failed}, tmp_path)

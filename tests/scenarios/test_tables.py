@@ -79,6 +79,20 @@ def test_a_method_with_fewer_splits_is_noted(
     assert "Platt scaling has 1 of 2 splits on CUB: no pair | at all" in table
 
 
+def test_a_method_with_fewer_seeds_is_noted(
+    two_sets: dict[Cell, Result], result: MakeResult
+) -> None:
+    more = by_cell(
+        [
+            result("opengcn", 0.05, data="cub", split=0, seed=1),
+            result("opengcn", data="cub", split=0, seed=2, failure="no memory"),
+        ]
+    )
+    table = global_table(two_sets | more, "samedist", columns_of(two_sets, "samedist"))
+    assert "OpenGCN has 3 of 4 runs on CUB: no memory" in table
+    assert table.count(" runs on ") == 1
+
+
 def test_a_method_that_always_failed(result: MakeResult) -> None:
     results = by_cell([result("platt", failure="no pair"), result("hard", 0.02)])
     table = global_table(results, "samedist", columns_of(results, "samedist"))

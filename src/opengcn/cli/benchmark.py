@@ -53,7 +53,12 @@ def benchmark(
     ] = "3",
     splits: Annotated[int, typer.Option(min=1, help="Random splits into D_cal and D_test.")] = 8,
     seeds: Annotated[
-        int, typer.Option(min=1, help="Seeds of each method that draws at random.")
+        int,
+        typer.Option(
+            min=1,
+            help="Seeds of each method that draws at random; more where the data allow fewer "
+            "splits (one of the long tail), so that it runs as often.",
+        ),
     ] = 1,
     jobs: Annotated[
         int | None,
@@ -107,9 +112,11 @@ def benchmark(
         opengcn benchmark --data FOLDER --results all.jsonl --out docs/results
         opengcn benchmark --results all.jsonl --out docs/results --tables-only
 
-    Time on two cores: less than an hour for eight data sets of some 10,000 embeddings with 8
+    Time on two cores: a little over an hour for eight data sets of some 10,000 embeddings with 8
     splits, and two hours more for the paper's own methods, which train for one to two minutes a
-    split; a few minutes for one scenario and one split. The time left is shown.
+    split; a few minutes for one scenario and one split. The long tail has one split and takes as
+    many seeds instead, each of which learns anew: `--scenario samedist` does without. The time
+    left is shown.
     """
     from opengcn.scenarios.definitions import SCENARIOS
     from opengcn.scenarios.methods import METHODS
