@@ -19,7 +19,7 @@ from opengcn.errors import DataError
 
 __all__ = ["read_model", "write_model"]
 
-SCHEMA = 16  # raise it when a file of an earlier version could be misread
+SCHEMA = 17  # raise it when a file of an earlier version could be misread
 KEY = "opengcn"
 
 

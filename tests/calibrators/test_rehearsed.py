@@ -350,6 +350,27 @@ def test_copies_of_rows_are_counted_apart(model: og.OpenGCN) -> None:
     assert curve.info["prior"] == pytest.approx(39 / (2400 - 1), rel=0.5)
 
 
+def test_copies_are_of_one_class_unless_labelled_ones_are_not() -> None:
+    """Short texts: one row in each class that all of D_train, D_cal and D_test have."""
+
+    def texts(classes: int, seed: int) -> og.EmbeddingSet:
+        data = og.datasets.synthetic(classes, 10, 16, concentration=20.0, seed=seed)
+        embeddings = data.embeddings.copy()
+        said = np.unique(data.codes, return_index=True)[1]
+        embeddings[said] = embeddings[said + 1] = embeddings[0]
+        return og.EmbeddingSet(embeddings, data.labels, label_space=str(seed))
+
+    train, cal, test = texts(20, 1), texts(10, 2), texts(30, 3)
+    found = og.OpenGCN(episodes=30).fit(train, cal)
+    assert found.alike_ == pytest.approx((20 + 10 + 5) / (780 + 190 + 5))
+    truth = og.OperatingCurve.from_labels(test)
+    curve = found.estimate(test.unlabelled(), n_classes=30)
+    assert truth.tpr[1] == pytest.approx(30 / (30 * 45))
+    assert curve.tpr[1] < 0.2  # it would be above one half
+    assert truth.tnr[1] == pytest.approx(1 - (60 * 59 - 60) / (300 * 290))
+    assert curve.tnr[1] == pytest.approx(truth.tnr[1], abs=0.005)
+
+
 def test_rows_that_hardly_differ(model: og.OpenGCN) -> None:
     same = np.repeat(TEST.embeddings[:3], 50, axis=0)
     with warnings.catch_warnings(record=True) as notes:

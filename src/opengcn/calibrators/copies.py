@@ -1,4 +1,8 @@
-"""Copies of rows in a test set: sure pairs of one class, which no graph needs to be asked about."""
+"""Copies of rows in a test set: pairs that no graph needs to be asked about.
+
+Copies are of one class, unless D_train and D_cal have some that are not: short texts, say, or
+boilerplate, which documents of different kinds share to the letter.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opengcn.curve import OperatingCurve
+from opengcn.embeddings import EmbeddingSet
 from opengcn.errors import OpenGCNWarning
 
-__all__ = ["doubles_share", "with_copies", "without_copies"]
+__all__ = ["alike_share", "doubles_share", "with_copies", "without_copies"]
 
 COPIES = 0.1  # share of rows that are copies of others, above which they are counted apart
+LOOKED, USUAL = 16_384, 5  # labelled rows that are looked at; pairs of one class to begin with
+
+
+def alike_share(*labelled: EmbeddingSet) -> float:
+    """Return how many of the pairs of copies are of one class.
+
+    Parameters
+    ----------
+    *labelled : EmbeddingSet
+        D_train and D_cal.
+
+    Returns
+    -------
+    share : float
+        In (0, 1]: 1 where there are no copies, or only within classes.
+    """
+    same = pairs = 0
+    for data in labelled:
+        chosen = np.random.default_rng(0).permutation(len(data))[:LOOKED]
+        group = np.unique(_as_bytes(data.take(np.sort(chosen))), return_inverse=True)[1]
+        size = np.bincount(group)
+        both = np.unique(np.stack([group, data.codes[np.sort(chosen)]]), axis=1, return_counts=True)
+        pairs += int((size * (size - 1) // 2).sum())
+        same += int((both[1] * (both[1] - 1) // 2).sum())
+    return (same + USUAL) / (pairs + USUAL)
 
 
 def without_copies(
@@ -37,8 +67,7 @@ def without_copies(
     copies : ndarray of shape (m,)
         How often each was there; all 1 when nothing was taken out.
     """
-    as_bytes = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1])))
-    _, first, count = np.unique(as_bytes[:, 0], return_index=True, return_counts=True)
+    _, first, count = np.unique(_as_bytes(rows), return_index=True, return_counts=True)
     if len(first) < fewest:
         warnings.warn(
             f"{source}: expected {fewest} rows or more that differ, received {len(first)}; the "
@@ -70,9 +99,13 @@ def doubles_share(copies: NDArray[np.int64]) -> float:
 
 
 def with_copies(
-    curve: OperatingCurve, copies: NDArray[np.int64], prior_low: float, prior_high: float
+    curve: OperatingCurve,
+    copies: NDArray[np.int64],
+    alike: float,
+    prior_low: float,
+    prior_high: float,
 ) -> OperatingCurve:
-    """Return the curve of the rows with their copies, which are of one class at distance 0.
+    """Return the curve of the rows with their copies, which are at distance 0.
 
     Parameters
     ----------
@@ -80,6 +113,8 @@ def with_copies(
         Estimated of the rows without copies, with a band, and its ``prior`` in `info`.
     copies : ndarray of shape (m,)
         How often each row is there.
+    alike : float
+        How many pairs of copies are of one class: see `alike_share`.
     prior_low, prior_high : float
         Band of the prior without copies: the fewer other same-class pairs there are, the
         more of all are copies.
@@ -87,23 +122,39 @@ def with_copies(
     Returns
     -------
     curve : OperatingCurve
-        TPR, its band and the prior with copies; TNR stays.
+        Rates, their bands and the prior with copies.
     """
     doubles = doubles_share(copies)
+    same, other = alike * doubles, (1 - alike) * doubles
     prior = curve.info["prior"]
 
-    def lifted(rate: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
-        part = doubles / (doubles + prior * (1 - doubles))  # of the same-class pairs
+    def lifted(rate: NDArray[np.float64], added: float, share: float) -> NDArray[np.float64]:
+        whole = added + share * (1 - doubles)
+        part = added / whole if whole > 0 else 0.0  # of the pairs of this kind
         found: NDArray[np.float64] = part + (1 - part) * rate
         found[0] = 0.0  # strictly below 0 there is nothing
         return found
 
+    def lowered(tnr: NDArray[np.float64]) -> NDArray[np.float64]:
+        return 1 - lifted(1 - tnr, other, 1 - prior)
+
     assert curve.tpr_low is not None
     assert curve.tpr_high is not None
+    assert curve.tnr_low is not None
+    assert curve.tnr_high is not None
     return replace(
         curve,
-        tpr=lifted(curve.tpr, prior),
-        tpr_low=lifted(curve.tpr_low, max(prior, prior_high)),
-        tpr_high=lifted(curve.tpr_high, min(prior, prior_low)),
-        info=dict(curve.info) | {"prior": doubles + prior * (1 - doubles)},
+        tpr=lifted(curve.tpr, same, prior),
+        tpr_low=lifted(curve.tpr_low, same, max(prior, prior_high)),
+        tpr_high=lifted(curve.tpr_high, same, min(prior, prior_low)),
+        tnr=lowered(curve.tnr),
+        tnr_low=lowered(curve.tnr_low),
+        tnr_high=lowered(curve.tnr_high),
+        info=dict(curve.info) | {"prior": same + prior * (1 - doubles)},
     )
+
+
+def _as_bytes(rows: NDArray[np.float32]) -> NDArray[np.void]:
+    """Return each row as one value, to be compared with others."""
+    whole = np.ascontiguousarray(rows)
+    return whole.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opengcn.calibrators.copies import doubles_share, with_copies, without_copies
+from opengcn.calibrators.copies import alike_share, doubles_share, with_copies, without_copies
 from opengcn.calibrators.opengcn import OpenGCN
 from opengcn.curve import OperatingCurve
 from opengcn.embeddings import EmbeddingSet
@@ -97,6 +97,8 @@ class RehearsedOpenGCN(OpenGCN):
         Which directions tell classes apart, by D_train.
     reference_ : Reference
         D_cal in short, with up to 1,024 of its rows.
+    alike_ : float
+        How many copies of rows are of one class, by D_train and D_cal.
     cal_curve_ : OperatingCurve
         Of D_cal, exact: to see at a glance how far a test set is from it.
     summary_ : dict
@@ -123,6 +125,7 @@ class RehearsedOpenGCN(OpenGCN):
         rng = np.random.default_rng(self.seed)
         self.cal_curve_ = reference_curve(cal, rng)
         self.reference_ = Reference.of(cal, self.cal_curve_, rng)
+        self.alike_ = alike_share(train, cal)
         key = (self.seed, self.episodes)
         learned = remembered(train, ("rehearsed", *key), lambda: self._learn(train))
         examples, self.mates_, self.level_ = learned
@@ -154,11 +157,28 @@ class RehearsedOpenGCN(OpenGCN):
 
     def _estimate(self, test: EmbeddingSet) -> OperatingCurve:
         look = self._look(test)
-        return _tell(look, self.readout_.predict(look.asked, self.reference_))
+        return self._tell(look)
 
     def _estimate_knowing(self, test: EmbeddingSet, prior: float) -> OperatingCurve:
         look = self._look(test, prior)
-        return _tell(look, self.readout_.predict(look.asked, self.reference_))
+        return self._tell(look)
+
+    def _tell(self, look: Look) -> OperatingCurve:
+        """Return the curve of a set that has been looked at."""
+        found = self.readout_.predict(look.asked, self.reference_)
+        nodes = look.asked.nodes
+        curve = _curve(found, look.below, {"graphs": len(look.asked.seen), "nodes": nodes})
+        pairs = curve.info["prior"] * nodes * (nodes - 1) / 2
+        if pairs < FEW_PAIRS:
+            warnings.warn(
+                f"{look.source}: about {pairs:.0f} same-class pairs are to be expected among the "
+                f"{nodes} rows of a graph; the estimate then rests on D_cal",
+                OpenGCNWarning,
+                stacklevel=4,
+            )
+        if look.copies.max() == 1:
+            return curve
+        return with_copies(curve, look.copies, self.alike_, found.prior_low, found.prior_high)
 
     def _suggested(self, n: float) -> float:
         """Return the prior of n rows whose classes are as large as D_cal's."""
@@ -177,7 +197,7 @@ class RehearsedOpenGCN(OpenGCN):
         suggested = self._suggested(n * len(rows) / read)
         if prior is not None:
             doubles = doubles_share(copies)
-            prior = max(prior - doubles, 1e-9) / (1 - doubles)
+            prior = max(prior - self.alike_ * doubles, 1e-9) / (1 - doubles)
         nodes = min(len(rows), NODES)
         graphs = MORE if nodes > LARGE else GRAPHS
         if nodes <= ANCHORS:  # then every node is an anchor already
@@ -211,6 +231,7 @@ class RehearsedOpenGCN(OpenGCN):
         reference, readout = self.reference_, self.readout_
         header = {
             "episodes": int(self.episodes),
+            "alike": self.alike_,
             "classes": reference.classes,
             "class_size": reference.class_size,
             "size": reference.size,
@@ -229,6 +250,7 @@ class RehearsedOpenGCN(OpenGCN):
 
     def _restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self.episodes = int(header["episodes"])
+        self.alike_ = float(header["alike"])
         self.reference_ = Reference(
             arrays.pop("reference.quantiles"),
             arrays.pop("reference.negatives"),
@@ -251,23 +273,6 @@ def _turn(order: NDArray[Any], graph: int, rng: np.random.Generator) -> NDArray[
     """Return an order in which others come first in each graph, as long as there are any."""
     first = slice(graph * LOOKING, (graph + 1) * LOOKING)
     return np.concatenate([order[first], rng.permutation(np.delete(order, first))])
-
-
-def _tell(look: Look, found: Prediction) -> OperatingCurve:
-    """Return the curve of a set that has been read."""
-    nodes = look.asked.nodes
-    curve = _curve(found, look.below, {"graphs": len(look.asked.seen), "nodes": nodes})
-    pairs = curve.info["prior"] * nodes * (nodes - 1) / 2
-    if pairs < FEW_PAIRS:
-        warnings.warn(
-            f"{look.source}: about {pairs:.0f} same-class pairs are to be expected among the "
-            f"{nodes} rows of a graph; the estimate then rests on D_cal",
-            OpenGCNWarning,
-            stacklevel=4,
-        )
-    if look.copies.max() == 1:
-        return curve
-    return with_copies(curve, look.copies, found.prior_low, found.prior_high)
 
 
 def _share_below(data: EmbeddingSet) -> NDArray[np.float64]:
