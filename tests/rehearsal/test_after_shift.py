@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opengcn.rehearsal.after_shift import DISSOLVED, OVERSHOOT, agree, centre, draw
+from opengcn.rehearsal.after_shift import DISSOLVED, OVERSHOOT, SMALLER, agree, centre, draw
 from opengcn.rehearsal.level import Said
 from opengcn.rehearsal.reference import Reference
 from opengcn.rehearsal.trust import LEAST, LIFE, Reading
@@ -50,6 +50,15 @@ def test_readings_that_agree_are_joined_and_leave_no_doubt() -> None:
     move, error = agree(moves, SURE)
     np.testing.assert_allclose(move, (1 - OVERSHOOT) * moves[0])
     np.testing.assert_allclose(error, LEAST)
+
+
+def test_of_a_set_that_is_much_smaller_what_goes_beyond_that_is_too_far() -> None:
+    expected = np.full((1, 24), -0.2 / SMALLER)
+    move, error = agree(says(-0.3, -0.3), SURE, expected)
+    np.testing.assert_allclose(move, -0.2 - (1 - OVERSHOOT) * 0.1)
+    np.testing.assert_allclose(error, LEAST)
+    nearer = agree(says(-0.25, -0.05), SURE, expected).moves
+    assert nearer[0, 0] == pytest.approx(-0.2 - (1 - OVERSHOOT) * 0.05, abs=1e-6)
 
 
 def drawn(move: float, error: float, level: float, level_error: float = 0.05) -> Reading:

@@ -27,11 +27,11 @@ AXES = 256  # that are looked along: those with most of the variance between cla
 STILL, MOVED = 0.5, 1.0
 LEAST = 0.02  # part of the variance that is within classes at any rate
 LIMIT = 10.0  # times that distances are larger or smaller, at most
-# Error after a shift, in parts of D_cal's distances: at least so much; over that of D_cal's
-# quantiles, by its few classes; over the root of how few rows there are; over the square of the
-# odds that what varies within classes does so along telling axes, where it does not count; and
-# (`Level._uneven` / FOREIGN) ** 8. Both powers make little of photos and what corrupts them, and
-# much of embeddings without directions of their own, and of another domain.
+# Error after a shift, in parts of D_cal's distances: as far as the two cases are apart; at least so
+# much; over that of D_cal's quantiles, by its few classes; over the root of how few rows there are;
+# over the square of the odds that what varies within classes does so along telling axes, where it
+# does not count; and (`Level._uneven` / FOREIGN) ** 8. Both powers make little of photos and what
+# corrupts them, and much of embeddings without directions of their own, and of another domain.
 SURE, CLASSES, ROWS, HIDDEN, FOREIGN = 0.015, 0.6, 0.17, 0.005, 0.77
 FEWEST = 16  # rows that D_cal has beyond one of each class
 
@@ -48,8 +48,9 @@ class Said(NamedTuple):
         How much larger its same-class distances are than D_cal's, on average: if nothing has
         shifted, if something has.
     error : float
-        What `moved` may be off by, over D_cal's distances. The fewer classes D_cal has and the
-        fewer rows the set, the more is chance; the more of what varies within classes does so
+        What `moved` may be off by, over D_cal's distances. The farther it is from `still`, the more
+        depends on which is right; the fewer classes D_cal has and the fewer rows the set, the more
+        is chance; the more of what varies within classes does so
         along telling axes, the more is hidden; and the more axes differ in what they have gained
         or lost of D_train's variance, the less is it the same world: another domain has
         directions of its own (and so have a handful of classes or rows, by chance).
@@ -140,6 +141,7 @@ class Level:
         ratio = np.clip(np.sqrt(self._within(total, along) / known), 1 / LIMIT, LIMIT)
         still, moved = (ratio - 1) * reference.quantiles.mean()
         parts = [
+            ratio[1] - ratio[0],
             SURE,
             CLASSES * reference.error / max(float(reference.quantiles.mean()), 1e-6),
             ROWS / np.sqrt(len(nodes)),

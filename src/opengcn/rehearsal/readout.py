@@ -226,7 +226,8 @@ class Readout:
         chance, far = shifted(farther, _by_chance(priors, reference, asked))
         pairs = np.maximum(priors * asked.nodes * (asked.nodes - 1) / 2, 1)
         few = FEW * np.maximum(pairs**-0.5 - ENOUGH**-0.5, 0)
-        after, level = agree(moves[:2], errors[:2]), None
+        about = centre(reference, strangers)
+        after, level = agree(moves[:2], errors[:2], about), None
         if asked.level is not None:
             after, level = draw(after, known, asked.level), asked.level.still
         # Few pairs are no reason to rely on the level: that was no better (docs/tried.md).
@@ -234,7 +235,6 @@ class Readout:
             Reading(said.moves, np.hypot(said.errors, few))
             for said in (alone(moves[2], errors[2]), after)
         )
-        about = centre(reference, strangers)
         believed = weigh(still, moved, asked.correction, reference.error, chance, level, about)
         shown = chance * read[:2].mean() + (1 - chance) * read[2]
         likely = plausible(log_priors, shown, asked, 1 - chance[-1]) + believed.evidence + far
