@@ -48,7 +48,7 @@ def said(learned: list[Level], cal: og.EmbeddingSet, test: og.EmbeddingSet) -> l
     nodes = np.asarray(test.take(np.sort(rows)), np.float32)
     each = [one.of(nodes, reference) or Said(0.0, 0.0, 0.0) for one in learned]
     true = float((truth - reference.quantiles).mean())
-    return [true, *(one.still for one in each), each[0].error]
+    return [true, *(one.still for one in each), each[AT.index(level.STILL)].error]
 
 
 def off(rows: list[list[float]]) -> NDArray[np.float64]:

@@ -350,8 +350,8 @@ def test_copies_of_rows_are_counted_apart(model: og.OpenGCN) -> None:
     assert curve.info["prior"] == pytest.approx(39 / (2400 - 1), rel=0.5)
 
 
-def test_copies_are_of_one_class_unless_labelled_ones_are_not() -> None:
-    """Short texts: one row in each class that all of D_train, D_cal and D_test have."""
+def test_copies_are_of_one_class_unless_labelled_ones_are_not(tmp_path: Path) -> None:
+    """Short texts: two rows of each class are the same in all of D_train, D_cal and D_test."""
 
     def texts(classes: int, seed: int) -> og.EmbeddingSet:
         data = og.datasets.synthetic(classes, 10, 16, concentration=20.0, seed=seed)
@@ -362,13 +362,22 @@ def test_copies_are_of_one_class_unless_labelled_ones_are_not() -> None:
 
     train, cal, test = texts(20, 1), texts(10, 2), texts(30, 3)
     found = og.OpenGCN(episodes=30).fit(train, cal)
-    assert found.alike_ == pytest.approx((20 + 10 + 5) / (780 + 190 + 5))
+    # 39 copies in D_train and 19 in D_cal, one in each is of the same class; and five to begin with
+    assert found.alike_ == pytest.approx((1 + 1 + 5) / (39 + 19 + 5))
     truth = og.OperatingCurve.from_labels(test)
     curve = found.estimate(test.unlabelled(), n_classes=30)
     assert truth.tpr[1] == pytest.approx(30 / (30 * 45))
     assert curve.tpr[1] < 0.2  # it would be above one half
     assert truth.tnr[1] == pytest.approx(1 - (60 * 59 - 60) / (300 * 290))
-    assert curve.tnr[1] == pytest.approx(truth.tnr[1], abs=0.005)
+    assert curve.tnr[1] == pytest.approx(truth.tnr[1], abs=0.006)
+    assert curve.info["prior"] == pytest.approx(9 / 299)
+    found.save(tmp_path / "model.ogcn")
+    assert og.load(tmp_path / "model.ogcn").estimate(test, n_classes=30) == curve
+    rows = np.concatenate([np.repeat(test.embeddings[:1], 240, 0), test.embeddings[:60]])
+    for hint in (0.03, 0.5, 0.97, 1.0):  # nearly all rows are one text
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", og.OpenGCNWarning)
+            assert found.estimate(rows, prior=hint).info["prior"] == pytest.approx(hint, abs=1e-6)
 
 
 def test_rows_that_hardly_differ(model: og.OpenGCN) -> None:

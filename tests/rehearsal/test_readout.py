@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 import opengcn as og
-from opengcn.rehearsal import readout
+from opengcn.rehearsal import after_shift, readout
 from opengcn.rehearsal.after_shift import centre
 from opengcn.rehearsal.candidates import candidates
 from opengcn.rehearsal.examples import COMPARED, KINDS, Examples, View, rehearse
@@ -368,6 +368,21 @@ def test_a_set_that_is_small_as_a_whole_is_not_expected_to_be_as_wide_as_dcal(
         found = model.judge(np.zeros((3, 25, 24)), errors, np.full(3, -4.0), known, asked)
         assert found.quantiles.mean() < (factor + 0.05) * known.quantiles.mean()
         assert found.quantiles.mean() > (factor - 0.4) * known.quantiles.mean()
+
+
+def test_of_a_much_smaller_set_less_is_taken_off_readings(
+    model: Readout, examples: Examples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sure readings of half of D_cal's distances: some of that is expected, and no overshoot."""
+    known, seen = reference(examples, 5), look(examples, 5, 3.0)
+    asked = ask([replace(seen, mean=known.negatives[0] / 4)], 4096, 0.02)
+    moves, errors = np.full((3, 25, 24), np.log(0.5)), np.full((3, 25), 1e-3)
+    found = []
+    for part in (0.0, after_shift.SMALLER):
+        monkeypatch.setattr(after_shift, "SMALLER", part)
+        told = model.judge(moves, errors, np.full(3, -4.0), known, asked)
+        found.append(float(told.quantiles.mean() / known.quantiles.mean()))
+    assert found[1] < found[0] - 0.1 * after_shift.OVERSHOOT
 
 
 def test_a_shift_is_judged_by_how_much_classes_and_rows_differ_by_chance(

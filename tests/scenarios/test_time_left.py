@@ -58,3 +58,13 @@ def test_a_method_not_seen_yet_is_taken_for_the_others(result: MakeResult) -> No
 
 def test_failures_say_nothing(result: MakeResult) -> None:
     assert math.isnan(TimeLeft([result("platt", failure="x")]).estimate([], 1))
+
+
+def test_the_long_tail_has_a_fit_of_its_own(result: MakeResult) -> None:
+    """Of a file that has both, its D_train being known, it must not pass for the first fit."""
+    known = [
+        result("paper", data="x", test="same", split=0, fit=100, spent=101),
+        result("paper", data="x", test="tail", split=0, fit=5, spent=6),
+    ]
+    cells = [result("paper", data="x", test="tail", split=0, seed=seed).cell for seed in (1, 2)]
+    assert TimeLeft(known).estimate(cells, 1) == pytest.approx(2 * (100 + 1))

@@ -16,14 +16,14 @@ from opengcn.curve import OperatingCurve
 from opengcn.embeddings import EmbeddingSet
 from opengcn.errors import OpenGCNWarning
 
-__all__ = ["alike_share", "doubles_share", "with_copies", "without_copies"]
+__all__ = ["alike_share", "copies_apart", "doubles_share", "with_copies", "without_copies"]
 
 COPIES = 0.1  # share of rows that are copies of others, above which they are counted apart
-LOOKED, USUAL = 16_384, 5  # labelled rows that are looked at; pairs of one class to begin with
+LOOKED, USUAL = 16_384, 5  # labelled rows that are looked at; copies of one class to begin with
 
 
 def alike_share(*labelled: EmbeddingSet) -> float:
-    """Return how many of the pairs of copies are of one class.
+    """Return how many copies are of one class.
 
     Parameters
     ----------
@@ -33,17 +33,20 @@ def alike_share(*labelled: EmbeddingSet) -> float:
     Returns
     -------
     share : float
-        In (0, 1]: 1 where there are no copies, or only within classes.
+        In (0, 1]: 1 where there are no copies, or only within classes. Rows count alike, not
+        pairs: a few blank images are no reason to think of all copies as strangers.
     """
-    same = pairs = 0
+    same = copies = 0.0
     for data in labelled:
-        chosen = np.random.default_rng(0).permutation(len(data))[:LOOKED]
-        group = np.unique(_as_bytes(data.take(np.sort(chosen))), return_inverse=True)[1]
+        chosen = np.sort(np.random.default_rng(0).choice(len(data), min(len(data), LOOKED), False))
+        group = np.unique(_as_bytes(data.take(chosen)), return_inverse=True)[1]
         size = np.bincount(group)
-        both = np.unique(np.stack([group, data.codes[np.sort(chosen)]]), axis=1, return_counts=True)
-        pairs += int((size * (size - 1) // 2).sum())
-        same += int((both[1] * (both[1] - 1) // 2).sum())
-    return (same + USUAL) / (pairs + USUAL)
+        (kind, _), count = np.unique(
+            np.stack([group, data.codes[chosen]]), axis=1, return_counts=True
+        )
+        copies += float((size - 1).sum())
+        same += float((count * (count - 1) / size[kind]).sum())
+    return (same + USUAL) / (copies + USUAL)
 
 
 def without_copies(
@@ -98,25 +101,49 @@ def doubles_share(copies: NDArray[np.int64]) -> float:
     return float((copies * (copies - 1)).sum() / (n * (n - 1)))
 
 
+def copies_apart(prior: float, doubles: float, alike: float) -> tuple[float, float]:
+    """Say what a known prior means where there are copies.
+
+    Parameters
+    ----------
+    prior : float
+        Share of same-class pairs.
+    doubles : float
+        Share of pairs of copies: see `doubles_share`; below 1.
+    alike : float
+        How many of these are believed to be of one class.
+
+    Returns
+    -------
+    alike, rest : float
+        The former, as far as the prior allows it, and the prior of the rows without copies. A
+        prior that is lower than copies would make it says that fewer of them are of one class.
+    """
+    if 0 < prior < alike * doubles:
+        alike *= (prior / (alike * doubles)) ** 2
+    if doubles > 0:  # all other pairs are no more than all
+        alike = max(alike, 1 - (1 - prior) / doubles)
+    return alike, min(max((prior - alike * doubles) / (1 - doubles), 1e-9), 1.0)
+
+
 def with_copies(
     curve: OperatingCurve,
     copies: NDArray[np.int64],
     alike: float,
-    prior_low: float,
-    prior_high: float,
+    priors: tuple[float, float, float],
 ) -> OperatingCurve:
     """Return the curve of the rows with their copies, which are at distance 0.
 
     Parameters
     ----------
     curve : OperatingCurve
-        Estimated of the rows without copies, with a band, and its ``prior`` in `info`.
+        Estimated of the rows without copies, with a band.
     copies : ndarray of shape (m,)
         How often each row is there.
     alike : float
         How many pairs of copies are of one class: see `alike_share`.
-    prior_low, prior_high : float
-        Band of the prior without copies: the fewer other same-class pairs there are, the
+    priors : tuple of float
+        Of the rows without copies, and its band: the fewer other same-class pairs there are, the
         more of all are copies.
 
     Returns
@@ -126,7 +153,7 @@ def with_copies(
     """
     doubles = doubles_share(copies)
     same, other = alike * doubles, (1 - alike) * doubles
-    prior = curve.info["prior"]
+    prior, prior_low, prior_high = priors
 
     def lifted(rate: NDArray[np.float64], added: float, share: float) -> NDArray[np.float64]:
         whole = added + share * (1 - doubles)
@@ -145,8 +172,8 @@ def with_copies(
     return replace(
         curve,
         tpr=lifted(curve.tpr, same, prior),
-        tpr_low=lifted(curve.tpr_low, same, max(prior, prior_high)),
-        tpr_high=lifted(curve.tpr_high, same, min(prior, prior_low)),
+        tpr_low=lifted(curve.tpr_low, same, prior_high),
+        tpr_high=lifted(curve.tpr_high, same, prior_low),
         tnr=lowered(curve.tnr),
         tnr_low=lowered(curve.tnr_low),
         tnr_high=lowered(curve.tnr_high),

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opengcn.calibrators.copies import alike_share, doubles_share, with_copies, without_copies
+from opengcn.calibrators.copies import (
+    alike_share,
+    copies_apart,
+    doubles_share,
+    with_copies,
+    without_copies,
+)
 from opengcn.calibrators.opengcn import OpenGCN
 from opengcn.curve import OperatingCurve
 from opengcn.embeddings import EmbeddingSet
@@ -53,12 +59,15 @@ class Look:
         Share of all pairs below each distance, without copies.
     copies : ndarray of shape (n,)
         How often each row is there.
+    alike : float
+        How many of the pairs of copies are of one class.
     """
 
     source: str
     asked: Asked
     below: NDArray[np.float64]
     copies: NDArray[np.int64]
+    alike: float
 
 
 class RehearsedOpenGCN(OpenGCN):
@@ -178,7 +187,9 @@ class RehearsedOpenGCN(OpenGCN):
             )
         if look.copies.max() == 1:
             return curve
-        return with_copies(curve, look.copies, self.alike_, found.prior_low, found.prior_high)
+        # Not the prior that the curve needs to be possible: that is for TNR.
+        priors = found.prior, found.prior_low, found.prior_high
+        return with_copies(curve, look.copies, look.alike, priors)
 
     def _suggested(self, n: float) -> float:
         """Return the prior of n rows whose classes are as large as D_cal's."""
@@ -195,9 +206,9 @@ class RehearsedOpenGCN(OpenGCN):
         read = len(rows)
         rows, copies = without_copies(rows, FEWEST, test.source)
         suggested = self._suggested(n * len(rows) / read)
+        alike = self.alike_
         if prior is not None:
-            doubles = doubles_share(copies)
-            prior = max(prior - self.alike_ * doubles, 1e-9) / (1 - doubles)
+            alike, prior = copies_apart(prior, doubles_share(copies), alike)
         nodes = min(len(rows), NODES)
         graphs = MORE if nodes > LARGE else GRAPHS
         if nodes <= ANCHORS:  # then every node is an anchor already
@@ -225,7 +236,7 @@ class RehearsedOpenGCN(OpenGCN):
         correction = Correction(*(np.mean(part, 0) for part in zip(*corrections, strict=True)))
         below = _share_below(EmbeddingSet(rows))
         asked = Asked(seen, nodes, correction, suggested, prior, level, stand_ins)
-        return Look(test.source, asked, below, copies)
+        return Look(test.source, asked, below, copies, alike)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         reference, readout = self.reference_, self.readout_

@@ -136,7 +136,7 @@ class Checkup:
         if any(abs(norm - 1) >= UNIT for norm in self.norms):  # not so for NaN
             found.append("vectors are not of length 1: they will be scaled to it")
         if self.duplicates:
-            found.append(f"rows that repeat an earlier one: {self.duplicates:,} (all are matches)")
+            found.append(f"rows that repeat an earlier one: {self.duplicates:,}")
         if self.repeated_ids:
             found.append(f"ids that repeat an earlier one: {self.repeated_ids:,}")
         if self.left_out:

@@ -58,8 +58,9 @@ class Weighed(NamedTuple):
     deviations : ndarray of shape (c,)
         Standard deviations of what remains open.
     evidence : ndarray of shape (c,)
-        Logarithms of how likely a candidate is, up to a constant. Errors of readings have no
-        part in it: a reading that is next to impossible must not be likely for that.
+        Logarithms of how likely a candidate is, up to a constant. A reading's error tells how far
+        it counts beside the corrected curve, but does not excuse what the two say together: a
+        reading that is next to impossible must not be likely for that.
     """
 
     moves: Rate

@@ -81,8 +81,9 @@ class TimeLeft:
 
 
 def _fit(cell: Cell) -> Cell:
-    """Return what cells that share a fit have in common."""
-    return Cell("", cell.data, "", cell.split, cell.seed, cell.method)
+    """Return what cells that share a fit have in common: the long tail has a D_cal of its own."""
+    test = "tail" if cell.test == "tail" else ""
+    return Cell("", cell.data, test, cell.split, cell.seed, cell.method)
 
 
 def _first(fit: Cell) -> Cell:
