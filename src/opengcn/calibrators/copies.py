@@ -7,6 +7,7 @@ boilerplate, which documents of different kinds share to the letter.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +20,10 @@ from opengcn.errors import OpenGCNWarning
 __all__ = ["alike_share", "copies_apart", "doubles_share", "with_copies", "without_copies"]
 
 COPIES = 0.1  # share of rows that are copies of others, above which they are counted apart
-LOOKED, USUAL = 16_384, 5  # labelled rows that are looked at; copies of one class to begin with
+LOOKED = 16_384  # labelled rows that are looked at
+# Copies of one class to begin with, at least, and as a share of the labelled rows: a few copies
+# under two labels, as most data sets have, say nothing of a set that has many.
+USUAL, RARE = 5, 0.02
 
 
 def alike_share(*labelled: EmbeddingSet) -> float:
@@ -37,6 +41,7 @@ def alike_share(*labelled: EmbeddingSet) -> float:
         pairs: a few blank images are no reason to think of all copies as strangers.
     """
     same = copies = 0.0
+    rows = 0
     for data in labelled:
         chosen = np.sort(np.random.default_rng(0).choice(len(data), min(len(data), LOOKED), False))
         group = np.unique(_as_bytes(data.take(chosen)), return_inverse=True)[1]
@@ -44,9 +49,11 @@ def alike_share(*labelled: EmbeddingSet) -> float:
         (kind, _), count = np.unique(
             np.stack([group, data.codes[chosen]]), axis=1, return_counts=True
         )
+        rows += len(chosen)
         copies += float((size - 1).sum())
         same += float((count * (count - 1) / size[kind]).sum())
-    return (same + USUAL) / (copies + USUAL)
+    usual = max(USUAL, RARE * rows)
+    return (same + usual) / (copies + usual)
 
 
 def without_copies(
@@ -130,7 +137,7 @@ def with_copies(
     curve: OperatingCurve,
     copies: NDArray[np.int64],
     alike: float,
-    priors: tuple[float, float, float],
+    priors: Sequence[float],
 ) -> OperatingCurve:
     """Return the curve of the rows with their copies, which are at distance 0.
 
@@ -142,7 +149,7 @@ def with_copies(
         How often each row is there.
     alike : float
         How many pairs of copies are of one class: see `alike_share`.
-    priors : tuple of float
+    priors : sequence of three floats
         Of the rows without copies, and its band: the fewer other same-class pairs there are, the
         more of all are copies.
 
