@@ -34,14 +34,14 @@ def test_copies_of_many_classes_are_strangers() -> None:
 def test_a_few_copies_under_two_labels_say_nothing_of_many() -> None:
     rows = np.random.default_rng(0).normal(size=(2000, 8))
     rows[1], rows[1001] = rows[0], rows[1000]
-    assert alike_share(og.EmbeddingSet(rows, np.arange(2000))) > 0.95
+    assert alike_share(og.EmbeddingSet(rows, np.arange(2000))) == 1
 
 
 def test_a_blank_image_does_not_decide_for_all() -> None:
     blank = [(0, str(label)) for label in range(20)]
     distinct = np.random.default_rng(0).normal(size=(200, 8))
     twice = og.EmbeddingSet(np.repeat(distinct, 2, 0), np.repeat(np.arange(200), 2))
-    assert alike_share(labelled(*blank), twice) == pytest.approx((200 + 0.02 * 420) / (219 + 0.02 * 420))
+    assert alike_share(labelled(*blank), twice) == pytest.approx(205 / 224)
 
 
 @given(

@@ -21,9 +21,9 @@ __all__ = ["alike_share", "copies_apart", "doubles_share", "with_copies", "witho
 
 COPIES = 0.1  # share of rows that are copies of others, above which they are counted apart
 LOOKED = 16_384  # labelled rows that are looked at
-# Copies of one class to begin with, at least, and as a share of the labelled rows: a few copies
-# under two labels, as most data sets have, say nothing of a set that has many.
-USUAL, RARE = 5, 0.02
+# Copies that are fewer than so many of the labelled rows say nothing of a set that has many: most
+# data sets have a few under two labels. Of more, so many are of one class to begin with.
+RARE, USUAL = 0.05, 5
 
 
 def alike_share(*labelled: EmbeddingSet) -> float:
@@ -37,8 +37,8 @@ def alike_share(*labelled: EmbeddingSet) -> float:
     Returns
     -------
     share : float
-        In (0, 1]: 1 where there are no copies, or only within classes. Rows count alike, not
-        pairs: a few blank images are no reason to think of all copies as strangers.
+        In (0, 1]: 1 where there are few copies, or only within classes. Rows count alike, not
+        pairs: one blank image, often repeated, is no reason to think of all copies as strangers.
     """
     same = copies = 0.0
     rows = 0
@@ -52,8 +52,7 @@ def alike_share(*labelled: EmbeddingSet) -> float:
         rows += len(chosen)
         copies += float((size - 1).sum())
         same += float((count * (count - 1) / size[kind]).sum())
-    usual = max(USUAL, RARE * rows)
-    return (same + usual) / (copies + usual)
+    return 1.0 if copies < RARE * rows else (same + USUAL) / (copies + USUAL)
 
 
 def without_copies(
