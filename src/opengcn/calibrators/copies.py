@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opengcn.curve import OperatingCurve
+from opengcn.distinct_rows import distinct_rows
 from opengcn.embeddings import EmbeddingSet
 from opengcn.errors import OpenGCNWarning
 
@@ -44,7 +45,7 @@ def alike_share(*labelled: EmbeddingSet) -> float:
     rows = 0
     for data in labelled:
         chosen = np.sort(np.random.default_rng(0).choice(len(data), min(len(data), LOOKED), False))
-        group = np.unique(_as_bytes(data.take(chosen)), return_inverse=True)[1]
+        group = distinct_rows(np.asarray(data.take(chosen), np.float32))[1]
         size = np.bincount(group)
         (kind, _), count = np.unique(
             np.stack([group, data.codes[chosen]]), axis=1, return_counts=True
@@ -76,7 +77,7 @@ def without_copies(
     copies : ndarray of shape (m,)
         How often each was there; all 1 when nothing was taken out.
     """
-    _, first, count = np.unique(_as_bytes(rows), return_index=True, return_counts=True)
+    first, group = distinct_rows(rows)
     if len(first) < fewest:
         warnings.warn(
             f"{source}: expected {fewest} rows or more that differ, received {len(first)}; the "
@@ -86,8 +87,7 @@ def without_copies(
         )
     if len(first) > (1 - COPIES) * len(rows) or len(first) < fewest:
         return rows, np.ones(len(rows), np.int64)
-    order = np.argsort(first)
-    return rows[first[order]], count[order]
+    return rows[first], np.bincount(group)
 
 
 def doubles_share(copies: NDArray[np.int64]) -> float:
@@ -185,9 +185,3 @@ def with_copies(
         tnr_high=lowered(curve.tnr_high),
         info=dict(curve.info) | {"prior": same + prior * (1 - doubles)},
     )
-
-
-def _as_bytes(rows: NDArray[np.float32]) -> NDArray[np.void]:
-    """Return each row as one value, to be compared with others."""
-    whole = np.ascontiguousarray(rows)
-    return whole.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0]

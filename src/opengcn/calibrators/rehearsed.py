@@ -165,12 +165,10 @@ class RehearsedOpenGCN(OpenGCN):
             return None
 
     def _estimate(self, test: EmbeddingSet) -> OperatingCurve:
-        look = self._look(test)
-        return self._tell(look)
+        return self._tell(self._look(test))
 
     def _estimate_knowing(self, test: EmbeddingSet, prior: float) -> OperatingCurve:
-        look = self._look(test, prior)
-        return self._tell(look)
+        return self._tell(self._look(test, prior))
 
     def _tell(self, look: Look) -> OperatingCurve:
         """Return the curve of a set that has been looked at."""

@@ -50,10 +50,10 @@ class Said(NamedTuple):
     error : float
         What `moved` may be off by, over D_cal's distances. The farther it is from `still`, the more
         depends on which is right; the fewer classes D_cal has and the fewer rows the set, the more
-        is chance; the more of what varies within classes does so
-        along telling axes, the more is hidden; and the more axes differ in what they have gained
-        or lost of D_train's variance, the less is it the same world: another domain has
-        directions of its own (and so have a handful of classes or rows, by chance).
+        is chance; the more of what varies within classes does so along telling axes, the more is
+        hidden; and the more axes differ in what they have gained or lost of D_train's variance,
+        the less is it the same world: another domain has directions of its own (and so have a
+        handful of classes or rows, by chance).
     """
 
     still: float

@@ -108,10 +108,7 @@ def cost_table(results: Results) -> str:
         done = {c: r for c, r in results.items() if c.method == name and not r.failure}
         if not done:
             continue
-        # The long tail has a D_cal of its own.
-        fits = {
-            (c.data, c.test == "tail", c.split, c.seed): r.seconds["fit"] for c, r in done.items()
-        }
+        fits = {c.fit: r.seconds["fit"] for c, r in done.items()}
         rows.append(
             [
                 method.title,

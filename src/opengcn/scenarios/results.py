@@ -56,6 +56,12 @@ class Cell:
         """The cell of the exact curve of the same D_test."""
         return Cell(self.scenario, self.data, self.test, self.split, 0, TRUTH)
 
+    @property
+    def fit(self) -> Cell:
+        """What cells that share a fit have in common: the long tail has a D_cal of its own."""
+        test = self.test if self.test == "tail" else ""
+        return Cell("", self.data, test, self.split, self.seed, self.method)
+
 
 @dataclass(frozen=True)
 class Result:

@@ -40,7 +40,7 @@ class TimeLeft:
             return
         fit, spent = result.seconds["fit"], result.seconds["spent"]
         method = result.cell.method
-        self._fits.setdefault(method, {})[_fit(result.cell)] = fit
+        self._fits.setdefault(method, {})[result.cell.fit] = fit
         # A cell that took less than the fit found it done.
         self._rests.setdefault(method, []).append(spent - fit if spent >= fit else spent)
 
@@ -70,7 +70,7 @@ class TimeLeft:
             alike = [method] if method in self._rests else list(self._rests)
             known = {fit: s for name in alike for fit, s in self._fits[name].items()}
             total += len(own) * fmean(s for name in alike for s in self._rests[name])
-            missing = {_fit(cell) for cell in own} - set(known)
+            missing = {cell.fit for cell in own} - set(known)
             begun = {_first(fit) for fit in known}
             firsts = {_first(fit) for fit in missing} - begun
             for first in firsts:  # as long as with another seed, or as the longest of all
@@ -78,12 +78,6 @@ class TimeLeft:
                 total += max(same or known.values())
             total += (len(missing) - len(firsts)) * median(known.values())
         return total / processes
-
-
-def _fit(cell: Cell) -> Cell:
-    """Return what cells that share a fit have in common: the long tail has a D_cal of its own."""
-    test = "tail" if cell.test == "tail" else ""
-    return Cell("", cell.data, test, cell.split, cell.seed, cell.method)
 
 
 def _first(fit: Cell) -> Cell:

@@ -15,6 +15,7 @@ from opengcn.calibrators.lander.hierarchy import ScoredLevel, cluster_levels, tr
 from opengcn.calibrators.lander.levels import Level
 from opengcn.calibrators.lander.network import Convolution, LanderNetwork, score_level
 from opengcn.calibrators.lander.training import TrainingGraph, train
+from opengcn.distinct_rows import distinct_rows
 from opengcn.errors import DataError, OpenGCNError
 from opengcn.knn import check_unit_rows
 
@@ -186,7 +187,8 @@ class Lander:
         def score(level: Level) -> ScoredLevel:
             return score_level(network, level)
 
-        distinct, copy_of = _distinct_rows(X)
+        first_copy, copy_of = distinct_rows(X)
+        distinct = X[first_copy]
         first = score(Level.build(distinct, distinct, self.k, progress=progress))
         return [cluster_levels(first, score, tau, self.k, self.levels)[copy_of] for tau in taus]
 
@@ -239,13 +241,3 @@ class Lander:
         if not hasattr(self, "network_"):
             raise NotFittedError("Lander: expected fit before clustering and saving")
         return self.network_
-
-
-def _distinct_rows(X: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return the distinct rows in the order of their first copy, and which one each row is."""
-    rows = X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1])))[:, 0]
-    _, first, group = np.unique(rows, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return X[first[order]], rank[group]
